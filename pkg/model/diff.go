@@ -117,7 +117,9 @@ type Diff struct {
 }
 
 // DiffID is the identity of a diff: a hash of job, business day and key, stable over recomputes. 32 hex digits.
-func DiffID(job string, day Day, key string) string { return hash("diff", job, day.String(), key)[:32] }
+func DiffID(job string, day Day, key string) string {
+	return digest("diff", job, day.String(), key)[:32]
+}
 
 // Fingerprint hashes the figures of a diff: everything a person looked at when reviewing it, and nothing that changes
 // when the same figures are found again or no longer found (version, state, file and line).
@@ -134,11 +136,11 @@ func (d Diff) Fingerprint() string {
 		parts = append(parts, a.Currency, strconv.FormatUint(a.LedgerCount, 10), strconv.FormatUint(a.ChannelCount, 10),
 			a.Ledger.String(), a.Channel.String())
 	}
-	return hash(parts...)[:32]
+	return digest(parts...)[:32]
 }
 
-// hash is a SHA-256 over the parts as a JSON array, so that no two lists of parts are the same bytes.
-func hash(parts ...string) string {
+// digest is a SHA-256 over the parts as a JSON array, so that no two lists of parts are the same bytes.
+func digest(parts ...string) string {
 	b, err := json.Marshal(parts)
 	if err != nil {
 		panic(err) // a []string always marshals

@@ -96,7 +96,7 @@ func (d Diff) DataOf() DiffData {
 // NewDiffEvent tells one change of a diff. at is the commit time of the version, so that a repeated publication is the
 // same bytes.
 func NewDiffEvent(kind EventKind, d Diff, at time.Time) (Event, error) {
-	id := hash("event", BatchID(d.Job, d.Day), strconv.FormatUint(d.Version, 10), d.ID, string(kind))[:32]
+	id := digest("event", BatchID(d.Job, d.Day), strconv.FormatUint(d.Version, 10), d.ID, string(kind))[:32]
 	return newEvent(id, d.Job, "diff", kind, d.ID, at, d.DataOf())
 }
 
@@ -104,13 +104,13 @@ func NewDiffEvent(kind EventKind, d Diff, at time.Time) (Event, error) {
 func NewReviewEvent(d Diff, r Review) (Event, error) {
 	data := d.DataOf()
 	data.Review = &r
-	id := hash("event", BatchID(d.Job, d.Day), d.ID, string(DiffReviewed), strconv.FormatUint(r.Step, 10))[:32]
+	id := digest("event", BatchID(d.Job, d.Day), d.ID, string(DiffReviewed), strconv.FormatUint(r.Step, 10))[:32]
 	return newEvent(id, d.Job, "diff", DiffReviewed, d.ID, r.At, data)
 }
 
 // NewCommittedEvent closes the events of a version; events is how many diff events it had.
 func NewCommittedEvent(b Batch, events uint64) (Event, error) {
-	id := hash("event", b.ID(), strconv.FormatUint(b.Version, 10), string(BatchCommitted))[:32]
+	id := digest("event", b.ID(), strconv.FormatUint(b.Version, 10), string(BatchCommitted))[:32]
 	return newEvent(id, b.Job, "batch", BatchCommitted, b.ID(), b.CommittedAt, BatchData{
 		BatchID: b.ID(), Job: b.Job, Day: b.Day, RunID: b.RunID, Version: b.Version, Fence: b.Fence, Cause: b.Cause,
 		Events: events, Diffs: b.Diffs, Balance: &b.Balance, CarryOut: b.CarryOut,
@@ -119,7 +119,7 @@ func NewCommittedEvent(b Batch, events uint64) (Event, error) {
 
 // NewFailedEvent tells that an attempt failed; one per run.
 func NewFailedEvent(job string, day Day, w Watermark, at time.Time) (Event, error) {
-	id := hash("event", BatchID(job, day), w.RunID, string(BatchFailed))[:32]
+	id := digest("event", BatchID(job, day), w.RunID, string(BatchFailed))[:32]
 	return newEvent(id, job, "batch", BatchFailed, BatchID(job, day), at, BatchData{
 		BatchID: BatchID(job, day), Job: job, Day: day, RunID: w.RunID, Version: w.Version, Fence: w.Fence, Cause: w.Cause,
 		Error: w.Error,

@@ -41,7 +41,9 @@ func ParseAmount(text string) (decimal.Decimal, error) {
 	return d, nil
 }
 
-func amountError(text, why string) error { return fmt.Errorf("amount %q: %s: %w", text, why, ErrAmount) }
+func amountError(text, why string) error {
+	return fmt.Errorf("amount %q: %s: %w", text, why, ErrAmount)
+}
 
 func allDigits(s string) bool {
 	for i := range len(s) {
