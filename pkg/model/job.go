@@ -15,7 +15,11 @@ type Job struct {
 	Start    Day
 	Calendar Calendar
 	Due      Due
-	Order    Order
+	// Cutoff is the wall-clock time in the job's zone at which a business day ends: before noon it is on the calendar day
+	// after, from noon on it is on the day itself. So "00:00", the default, is the midnight that ends the day, "02:30" is
+	// in the night that follows it, and "17:00" is in its own afternoon.
+	Cutoff TimeOfDay
+	Order  Order
 	// BackfillDays bounds, in business days back from the newest due day, what is repaired without being asked.
 	BackfillDays int
 	// CarryDays is how many business days an unmatched entry waits for its counterpart; 0 opens its diff at once.
