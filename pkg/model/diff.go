@@ -3,7 +3,6 @@ package model
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,12 +138,17 @@ func (d Diff) Fingerprint() string {
 	return digest(parts...)[:32]
 }
 
-// digest is a SHA-256 over the parts as a JSON array, so that no two lists of parts are the same bytes.
+// digest is a SHA-256 over the framed parts, so that no two lists of parts are the same bytes.
 func digest(parts ...string) string {
-	b, err := json.Marshal(parts)
-	if err != nil {
-		panic(err) // a []string always marshals
-	}
-	sum := sha256.Sum256(b)
+	sum := sha256.Sum256(frame(nil, parts...))
 	return hex.EncodeToString(sum[:])
+}
+
+// frame appends every part with its length before it. Unlike JSON it keeps text apart that is not UTF-8.
+func frame(b []byte, parts ...string) []byte {
+	for _, p := range parts {
+		b = append(strconv.AppendInt(b, int64(len(p)), 10), ':')
+		b = append(b, p...)
+	}
+	return b
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"maps"
 	"strconv"
 	"time"
 
@@ -76,7 +77,7 @@ type BatchData struct {
 	Fence    uint64          `json:"fence"`
 	Cause    Cause           `json:"cause"`
 	Events   uint64          `json:"events"`
-	Diffs    map[Kind]uint64 `json:"diffs"`
+	Diffs    map[Kind]uint64 `json:"diffs,omitzero"` // absent on failed events: nothing was compared to the end
 	Balance  *Balance        `json:"balance,omitempty"`
 	CarryOut string          `json:"carry_out,omitempty"`
 	Error    string          `json:"error,omitempty"`
@@ -86,10 +87,10 @@ type BatchData struct {
 func (d Diff) DataOf() DiffData {
 	return DiffData{
 		BatchID: BatchID(d.Job, d.Day), Job: d.Job, Day: d.Day, Version: d.Version, DiffID: d.ID, Kind: d.Kind,
-		Reasons: d.Reasons, Detail: d.Detail, State: d.State, Key: d.Key, Currency: d.Currency,
+		Reasons: append([]Kind{}, d.Reasons...), Detail: d.Detail, State: d.State, Key: d.Key, Currency: d.Currency,
 		LedgerCount: d.LedgerCount, ChannelCount: d.ChannelCount, LedgerAmount: d.LedgerAmount,
 		ChannelAmount: d.ChannelAmount, Delta: d.Delta, LedgerStatus: d.LedgerStatus, ChannelStatus: d.ChannelStatus,
-		LedgerRef: d.LedgerRef, ChannelRef: d.ChannelRef, Amounts: d.Amounts, Origin: d.Origin,
+		LedgerRef: d.LedgerRef, ChannelRef: d.ChannelRef, Amounts: append([]CurrencyAmounts{}, d.Amounts...), Origin: d.Origin,
 	}
 }
 
@@ -102,6 +103,7 @@ func NewDiffEvent(kind EventKind, d Diff, at time.Time) (Event, error) {
 
 // NewReviewEvent tells one step of a review. Its id is derived from diff and step.
 func NewReviewEvent(d Diff, r Review) (Event, error) {
+	r.At = r.At.UTC()
 	data := d.DataOf()
 	data.Review = &r
 	id := digest("event", BatchID(d.Job, d.Day), d.ID, string(DiffReviewed), strconv.FormatUint(r.Step, 10))[:32]
@@ -111,9 +113,11 @@ func NewReviewEvent(d Diff, r Review) (Event, error) {
 // NewCommittedEvent closes the events of a version; events is how many diff events it had.
 func NewCommittedEvent(b Batch, events uint64) (Event, error) {
 	id := digest("event", b.ID(), strconv.FormatUint(b.Version, 10), string(BatchCommitted))[:32]
+	diffs := map[Kind]uint64{} // printed also when empty: no diffs is something to tell
+	maps.Copy(diffs, b.Diffs)
 	return newEvent(id, b.Job, "batch", BatchCommitted, b.ID(), b.CommittedAt, BatchData{
 		BatchID: b.ID(), Job: b.Job, Day: b.Day, RunID: b.RunID, Version: b.Version, Fence: b.Fence, Cause: b.Cause,
-		Events: events, Diffs: b.Diffs, Balance: &b.Balance, CarryOut: b.CarryOut,
+		Events: events, Diffs: diffs, Balance: &b.Balance, CarryOut: b.CarryOut,
 	})
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,6 +69,14 @@ type Totals map[string]Total
 func (t Totals) Add(currency string, n uint64, amount decimal.Decimal) {
 	v := t[currency]
 	t[currency] = Total{Count: v.Count + n, Amount: v.Amount.Add(amount)}
+}
+
+// MarshalJSON prints an object, also for the zero value, with every amount as decimal text.
+func (t Totals) MarshalJSON() ([]byte, error) {
+	if t == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]Total(t))
 }
 
 // Merge adds every total of other.

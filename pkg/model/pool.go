@@ -3,9 +3,10 @@ package model
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"hash"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -41,18 +42,18 @@ func (p *PoolDigest) String() string {
 	return hex.EncodeToString(p.sum.Sum(nil))
 }
 
-// canonical is an entry's content as one line. JSON sorts map keys, so equal entries are equal bytes.
+// canonical is an entry's content as one piece of text that no other content makes: variable parts have their number
+// before them, attributes are sorted.
 func canonical(e Entry) string {
 	fee := ""
 	if e.Fee.Valid {
 		fee = e.Fee.Decimal.String()
 	}
-	b, err := json.Marshal([]any{
-		e.Side, e.Key, e.ID, e.Amount.String(), e.Currency, e.Status, append([]string{}, e.Compared...),
-		e.OccurredAt.UTC().Format(time.RFC3339Nano), fee, e.Attrs, e.Origin,
-	})
-	if err != nil {
-		panic(err) // strings, a string map and a date always marshal
+	b := frame(nil, string(e.Side), e.Key, e.ID, e.Amount.String(), e.Currency, e.Status,
+		e.OccurredAt.UTC().Format(time.RFC3339Nano), fee, e.Origin.String(), strconv.Itoa(len(e.Compared)))
+	b = frame(b, e.Compared...)
+	for _, name := range slices.Sorted(maps.Keys(e.Attrs)) {
+		b = frame(b, name, e.Attrs[name])
 	}
 	return string(b)
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -157,16 +158,22 @@ func figure(g Group) Figures {
 	return f
 }
 
-// describe gives the statuses of one side and where its first entry stands.
+// describe gives the statuses of one side and where its first entry stands: first by file and line, so that the order
+// in which entries come makes no difference.
 func describe(entries []Entry) (status, ref string) {
+	if len(entries) == 0 {
+		return "", ""
+	}
 	set := map[string]bool{}
+	first := entries[0]
 	for _, e := range entries {
 		if e.Status != "" {
 			set[e.Status] = true
 		}
+		if cmp.Or(strings.Compare(e.File, first.File), cmp.Compare(e.Line, first.Line)) < 0 {
+			first = e
+		}
 	}
-	if len(entries) > 0 {
-		ref = entries[0].File + ":" + strconv.FormatUint(entries[0].Line, 10)
-	}
+	ref = first.File + ":" + strconv.FormatUint(first.Line, 10)
 	return strings.Join(slices.Sorted(maps.Keys(set)), ","), ref
 }
