@@ -1,0 +1,89 @@
+package kv
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// DefaultLeaseTTL is long enough for the hard loss of a stream leader (an
+// election of 4 to 9 s) to pass between two renewals.
+const DefaultLeaseTTL = 30 * time.Second
+
+const (
+	// markerTTL is how long the server keeps the marker of an expired key. A
+	// watcher that was cut off for less still learns of the expiry.
+	markerTTL = time.Hour
+
+	openTimeout    = 15 * time.Second
+	acquireTimeout = 15 * time.Second // for the create and, again, for the fence
+	writeTimeout   = 10 * time.Second
+	readTimeout    = 10 * time.Second
+	listTimeout    = 30 * time.Second
+	releaseTimeout = 5 * time.Second
+
+	// attemptTimeout bounds one try inside the times above, so that a message
+	// lost with a leader costs a part of them only.
+	attemptTimeout = 2 * time.Second
+)
+
+// Options configure a Store. The zero value of each field means its default.
+type Options struct {
+	// Bucket is the bucket's name: letters, digits, '-' and '_'. Required.
+	Bucket string
+	// Replicas of the stream: 1 (default), 3 or 5.
+	Replicas int
+	// MaxBytes bounds the bucket; 0 means no bound. A full bucket refuses writes.
+	MaxBytes int64
+	// LeaseTTL is how long a lease lives after its last renewal: whole seconds,
+	// at least one; default DefaultLeaseTTL.
+	LeaseTTL time.Duration
+	// Margin is kept free at the end of the TTL for differing clock rates;
+	// default LeaseTTL/10, less than LeaseTTL.
+	Margin time.Duration
+	// Clock measures the holder's deadlines; default the real, monotonic clock.
+	// Time limits of single requests always run on the real clock.
+	Clock clockwork.Clock
+	// Logger gets losses and retries; default slog.Default().
+	Logger *slog.Logger
+	// Storage is file (default) or memory, the latter for tests.
+	Storage jetstream.StorageType
+}
+
+func (o Options) withDefaults() (Options, error) {
+	o.Replicas = cmp.Or(o.Replicas, 1)
+	o.LeaseTTL = cmp.Or(o.LeaseTTL, DefaultLeaseTTL)
+	o.Margin = cmp.Or(o.Margin, o.LeaseTTL/10)
+	if o.Clock == nil {
+		o.Clock = clockwork.NewRealClock()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	switch {
+	case o.Bucket == "":
+		return o, fmt.Errorf("%w: no bucket name", ErrInvalidOptions)
+	case o.LeaseTTL < time.Second || o.LeaseTTL%time.Second != 0:
+		// The server cuts fractions off; trusting them would outlive the key.
+		return o, fmt.Errorf("%w: lease TTL %v is not a whole number of seconds", ErrInvalidOptions, o.LeaseTTL)
+	case o.Margin < 0 || o.Margin >= o.LeaseTTL:
+		return o, fmt.Errorf("%w: margin %v is not between 0 and the lease TTL %v", ErrInvalidOptions, o.Margin, o.LeaseTTL)
+	}
+	return o, nil
+}
+
+// trustWindow is how long after the start of a confirmed attempt the holder
+// goes on working.
+func (o Options) trustWindow() time.Duration {
+	return min(o.LeaseTTL*2/3, o.LeaseTTL-o.Margin)
+}
+
+// renewEvery is the time between the starts of two renewals.
+func (o Options) renewEvery() time.Duration { return o.LeaseTTL / 3 }
+
+// renewRetry is the wait after a renewal without an answer.
+func (o Options) renewRetry() time.Duration { return o.LeaseTTL / 15 }

@@ -1,0 +1,225 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Store is one bucket. It is safe for concurrent use. Close it to end the
+// goroutines of its leases and watches.
+type Store struct {
+	js     jetstream.JetStream
+	bucket jetstream.KeyValue
+	opts   Options
+	clock  clockwork.Clock
+	log    *slog.Logger
+	stream string
+	hooks  hooks
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
+	wg   sync.WaitGroup // watches
+
+	mu     sync.Mutex
+	closed bool
+	leases map[*Lease]struct{}
+}
+
+// hooks let tests stop the code between two steps.
+type hooks struct {
+	claimed func(name string)      // lease key created, fence not yet written
+	renew   func(name string) bool // false: leave this renewal out
+}
+
+// Open creates the bucket or brings its configuration up to date, and returns
+// the store on it. It does not own the connection of js.
+func Open(ctx context.Context, js jetstream.JetStream, opts Options) (*Store, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	// The subjects below are those of the server's own account and domain.
+	if o := js.Options(); o.Domain != "" || (o.APIPrefix != "" && strings.TrimSuffix(o.APIPrefix, ".") != "$JS.API") {
+		return nil, fmt.Errorf("%w: JetStream domains and API prefixes are not supported", ErrInvalidOptions)
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	bucket, err := createBucket(ctx, js, opts)
+	if err != nil {
+		return nil, fmt.Errorf("kv: bucket %s: %w", opts.Bucket, err)
+	}
+	s := &Store{
+		js: js, bucket: bucket, opts: opts, clock: opts.Clock, log: opts.Logger,
+		stream: "KV_" + opts.Bucket,
+		leases: map[*Lease]struct{}{},
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// createBucket tries again while processes that start together create the
+// bucket at the same time, or the cluster has no leader yet.
+func createBucket(ctx context.Context, js jetstream.JetStream, o Options) (jetstream.KeyValue, error) {
+	cfg := jetstream.KeyValueConfig{
+		Bucket: o.Bucket, History: 1, Storage: o.Storage, Replicas: o.Replicas,
+		MaxBytes: o.MaxBytes, LimitMarkerTTL: markerTTL,
+	}
+	for attempt := 0; ; attempt++ {
+		bucket, err := js.CreateOrUpdateKeyValue(ctx, cfg)
+		if err == nil {
+			return bucket, nil
+		}
+		var api *jetstream.APIError
+		again := errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || (errors.As(err, &api) && api.Code >= 500)
+		if !again || !pause(ctx, attempt) {
+			return nil, err
+		}
+	}
+}
+
+// subject of a key.
+func (s *Store) subject(key string) string { return "$KV." + s.opts.Bucket + "." + key }
+
+// Close releases the leases that are still held, ends all watches and waits for
+// their goroutines. The errors are those of the releases; the keys they leave
+// behind expire by themselves.
+func (s *Store) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	leases := make([]*Lease, 0, len(s.leases))
+	for l := range s.leases {
+		leases = append(leases, l)
+	}
+	s.mu.Unlock()
+	var errs []error
+	for _, l := range leases {
+		errs = append(errs, l.Release(ctx))
+	}
+	s.end()
+	s.wg.Wait()
+	return errors.Join(errs...)
+}
+
+// enter registers a lease; false when the store is closed.
+func (s *Store) enter(l *Lease) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.leases[l] = struct{}{}
+	return true
+}
+
+func (s *Store) leave(l *Lease) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.leases, l)
+}
+
+// spawn runs f in a goroutine that Close waits for; false when closed.
+func (s *Store) spawn(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.wg.Go(f)
+	}
+	return !s.closed
+}
+
+// Create stores value under a key that has no live value and returns its
+// revision. ErrExists when it has one; ErrUnknown and ErrBusy as for all writes.
+func (s *Store) Create(ctx context.Context, key string, value []byte) (uint64, error) {
+	if err := writableKey(key); err != nil {
+		return 0, err
+	}
+	rev, err := s.create(ctx, write{key: key, data: value})
+	var ref *refusal
+	if errors.As(err, &ref) {
+		return 0, ref.as(ErrExists)
+	}
+	return rev, err
+}
+
+// create stores w when its key has no live value; *refusal when it has one.
+func (s *Store) create(ctx context.Context, w write) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	w.cond = &condition{key: w.key}
+	for {
+		rev, err := s.commit(ctx, w)
+		var ref *refusal
+		if !errors.As(err, &ref) || !ref.current.Deleted {
+			return rev, err
+		}
+		// A deleted or expired key still has its marker: replace that very one.
+		w.cond = &condition{key: w.key, rev: ref.current.Rev}
+	}
+}
+
+// CompareAndPut stores value when rev is still the key's revision, and returns
+// the new one; rev 0 means that the key has no live value. ErrConflict when it
+// is another.
+func (s *Store) CompareAndPut(ctx context.Context, key string, value []byte, rev uint64) (uint64, error) {
+	if err := writableKey(key); err != nil {
+		return 0, err
+	}
+	var next uint64
+	var err error
+	if rev == 0 {
+		next, err = s.create(ctx, write{key: key, data: value})
+	} else {
+		next, err = s.commit(ctx, write{key: key, data: value, cond: &condition{key, rev}})
+	}
+	var ref *refusal
+	if errors.As(err, &ref) {
+		return 0, ref.as(ErrConflict)
+	}
+	return next, err
+}
+
+// CompareAndDelete deletes the key when rev is still its revision. ErrConflict
+// when it is another, or when the key is deleted already.
+func (s *Store) CompareAndDelete(ctx context.Context, key string, rev uint64) error {
+	if err := writableKey(key); err != nil {
+		return err
+	}
+	if rev == 0 {
+		return fmt.Errorf("%w: delete %s at revision 0", ErrConflict, key)
+	}
+	_, err := s.commit(ctx, write{key: key, del: true, cond: &condition{key, rev}})
+	var ref *refusal
+	if errors.As(err, &ref) {
+		return ref.as(ErrConflict)
+	}
+	return err
+}
+
+// PutTTL stores value whatever was there, to expire after ttl (whole seconds,
+// at least one). It is for signs of life: nothing may be decided on their order.
+func (s *Store) PutTTL(ctx context.Context, key string, value []byte, ttl time.Duration) error {
+	if err := writableKey(key); err != nil {
+		return err
+	}
+	if ttl < time.Second || ttl%time.Second != 0 {
+		return fmt.Errorf("%w: TTL %v is not a whole number of seconds", ErrInvalidOptions, ttl)
+	}
+	_, err := s.commit(ctx, write{key: key, data: value, ttl: ttl})
+	return err
+}
+
+// as dresses a refusal in the sentinel of the operation.
+func (r *refusal) as(sentinel error) error {
+	if r.doubt {
+		return fmt.Errorf("%w: %w: %w", sentinel, ErrUnknown, r)
+	}
+	return fmt.Errorf("%w: %w", sentinel, r)
+}
