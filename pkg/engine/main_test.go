@@ -1,0 +1,9 @@
+package engine_test
+
+import (
+	"testing"
+
+	"daybreak/pkg/engine/enginetest"
+)
+
+func TestMain(m *testing.M) { enginetest.MainNoLeaks(m) }
