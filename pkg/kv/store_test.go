@@ -151,12 +151,12 @@ func TestPutTTLExpires(t *testing.T) {
 	require.NoError(t, err)
 	defer stop()
 	require.True(t, (<-values).Synced)
-	require.NoError(t, s.PutTTL(ctx, "beat.a", []byte("1"), time.Second))
-	require.NoError(t, s.PutTTL(ctx, "beat.a", []byte("2"), time.Second))
+	for _, body := range []string{"1", "2"} {
+		require.NoError(t, s.PutTTL(ctx, "beat.a", []byte(body), time.Second))
+		require.Equal(t, body, string((<-values).Data))
+	}
 	_, err = s.Get(ctx, "beat.a")
 	require.NoError(t, err)
-	require.Equal(t, "1", string((<-values).Data))
-	require.Equal(t, "2", string((<-values).Data))
 	gone := <-values
 	require.True(t, gone.Deleted)
 	require.Equal(t, "beat.a", gone.Key)

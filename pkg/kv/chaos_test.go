@@ -1,0 +1,206 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+)
+
+// takeovers makes n holders of one name follow each other, while every earlier
+// one goes on writing each of its writes to a key of its own. It returns the
+// tokens in order of the takeovers.
+func takeovers(t *testing.T, stores []*Store, n int) []uint64 {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var wg sync.WaitGroup
+	var refused atomic.Int64
+	tokens := make([]uint64, 0, n)
+	for i := range n {
+		s := stores[i%len(stores)]
+		if i > 0 {
+			seizeKey(t, s, "chaos")
+		}
+		l, err := s.Acquire(ctx, "chaos", fmt.Sprint(i))
+		require.NoError(t, err)
+		tokens = append(tokens, l.Token())
+		started := make(chan struct{})
+		wg.Go(func() { writeOn(ctx, l, started, &refused) })
+		<-started // at least one write of each holding is stored
+	}
+	stop()
+	wg.Wait()
+	require.Positive(t, refused.Load(), "no zombie ever wrote")
+	return tokens
+}
+
+// writeOn writes until ctx ends or it was refused often enough.
+func writeOn(ctx context.Context, l *Lease, started chan struct{}, refused *atomic.Int64) {
+	once := sync.OnceFunc(func() { close(started) })
+	defer once()
+	for i, fenced := 0, 0; ctx.Err() == nil && fenced < 10; i++ {
+		_, err := l.Put(ctx, fmt.Sprintf("out.%d.%d", l.Token(), i), nil)
+		if err == nil {
+			once()
+		}
+		if errors.Is(err, ErrFenced) {
+			refused.Add(1)
+			fenced++
+		}
+	}
+}
+
+// verifyLog reads the whole stream by sequence and checks that every guarded
+// write lies between its own fence and the next one.
+func verifyLog(t *testing.T, s *Store, tokens []uint64) {
+	t.Helper()
+	next := map[uint64]uint64{} // token -> the one that ended it
+	for i, tok := range tokens {
+		next[tok] = 1<<63 - 1
+		if i > 0 {
+			require.Greater(t, tok, tokens[i-1])
+			next[tokens[i-1]] = tok
+		}
+	}
+	str, err := s.js.Stream(t.Context(), s.stream)
+	require.NoError(t, err)
+	info, err := str.Info(t.Context())
+	require.NoError(t, err)
+	stored := map[uint64]int{}
+	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
+		msg, err := str.GetMsg(t.Context(), seq)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		require.NoError(t, err)
+		rest, guarded := strings.CutPrefix(msg.Subject, s.subject("out."))
+		if !guarded {
+			continue
+		}
+		var token uint64
+		var n int
+		_, err = fmt.Sscanf(rest, "%d.%d", &token, &n)
+		require.NoError(t, err)
+		require.Contains(t, next, token)
+		require.Greater(t, seq, token, "stored before its own fence")
+		require.Less(t, seq, next[token], "stored under a stale fence %d", token)
+		stored[token]++
+	}
+	require.Len(t, stored, len(tokens), "holdings that wrote")
+}
+
+func TestNoWriteUnderAStaleFence(t *testing.T) {
+	s := setup(t)
+	tokens := takeovers(t, []*Store{s, open(t, s.js)}, 64)
+	verifyLog(t, s, tokens)
+}
+
+func TestTokensGrowAcrossRestart(t *testing.T) {
+	t.Parallel()
+	opts := &server.Options{JetStream: true, StoreDir: t.TempDir(), DontListen: true, NoLog: true, NoSigs: true}
+	var last uint64
+	for range 3 {
+		srv, err := server.NewServer(opts)
+		require.NoError(t, err)
+		srv.Start()
+		require.True(t, srv.ReadyForConnections(10*time.Second))
+		s := open(t, connect(t, srv))
+		l := acquire(t, s, "n", "me")
+		require.Greater(t, l.Token(), last)
+		last = l.Token()
+		require.NoError(t, s.Close(t.Context()))
+		s.js.Conn().Close()
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	}
+}
+
+// startCluster runs three servers in this process that form a real cluster.
+func startCluster(t *testing.T) []*server.Server {
+	t.Helper()
+	var servers []*server.Server
+	routes := ""
+	for i := range 3 {
+		opts := &server.Options{
+			ServerName: fmt.Sprintf("s%d", i), JetStream: true, StoreDir: t.TempDir(), DontListen: true,
+			NoLog: true, NoSigs: true,
+			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: server.RANDOM_PORT},
+			Routes:  server.RoutesFromStr(routes),
+		}
+		srv, err := server.NewServer(opts)
+		require.NoError(t, err)
+		srv.Start()
+		t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+		require.True(t, srv.ReadyForConnections(10*time.Second))
+		if i == 0 {
+			routes = "nats://" + srv.ClusterAddr().String()
+		}
+		servers = append(servers, srv)
+	}
+	require.Eventually(t, func() bool {
+		current := 0
+		for _, srv := range servers {
+			if srv.JetStreamIsCurrent() {
+				current++
+			}
+		}
+		return current == 3
+	}, 20*time.Second, 20*time.Millisecond, "cluster has no leader")
+	return servers
+}
+
+// stepDowns makes the stream change its leader again and again until the
+// returned function is called, which tells how often it did.
+func stepDowns(t *testing.T, nc *nats.Conn) func() int {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int, 1)
+	go func() {
+		n := 0
+		tick := time.NewTicker(150 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				done <- n
+				return
+			case <-tick.C:
+			}
+			req, end := context.WithTimeout(ctx, time.Second)
+			msg, err := nc.RequestWithContext(req, "$JS.API.STREAM.LEADER.STEPDOWN.KV_test", nil)
+			end()
+			if err == nil && strings.Contains(string(msg.Data), `"success":true`) {
+				n++
+			}
+		}
+	}()
+	return func() int { cancel(); return <-done }
+}
+
+func TestClusterUnderLeaderChanges(t *testing.T) {
+	t.Parallel()
+	servers := startCluster(t)
+	var stores []*Store
+	for _, srv := range servers {
+		stores = append(stores, open(t, connect(t, srv), func(o *Options) { o.Replicas = 3 }))
+	}
+	race(t, stores, 5, 20)
+	stop := stepDowns(t, connect(t, servers[0]).Conn())
+	begun := time.Now()
+	tokens := takeovers(t, stores, 32)
+	took := time.Since(begun)
+	n := stop()
+	t.Logf("32 takeovers in %v under %d leader changes", took, n)
+	require.Positive(t, n)
+	verifyLog(t, stores[0], tokens)
+}
