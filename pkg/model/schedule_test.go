@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -193,13 +194,14 @@ func TestDueDaysAgainstAWalk(t *testing.T) {
 				first := model.NewDay(years[0], 1, 1)
 				j.Start = first.Add(r.IntN(20))
 				var days []model.Day
+				var dues []time.Time
 				for d := j.Calendar.Next(j.Start - 1); d <= first.Add(380); d = j.Calendar.Next(d) {
-					days = append(days, d)
+					days, dues = append(days, d), append(dues, j.DueAt(d))
 				}
 				for d := first; d < first.Add(360); d++ {
 					due := j.DueAt(d)
 					for _, now := range []time.Time{due, due.Add(-1), due.Add(time.Duration(r.Int64N(int64(30 * time.Hour))))} {
-						checkDue(t, j, days, now)
+						checkDue(t, j, days, dues, now)
 					}
 				}
 			}
@@ -207,10 +209,10 @@ func TestDueDaysAgainstAWalk(t *testing.T) {
 	}
 }
 
-func checkDue(t *testing.T, j model.Job, days []model.Day, now time.Time) {
+func checkDue(t *testing.T, j model.Job, days []model.Day, dues []time.Time, now time.Time) {
 	t.Helper()
 	n := 0
-	for n < len(days) && !j.DueAt(days[n]).After(now) {
+	for n < len(days) && !dues[n].After(now) {
 		n++
 	}
 	newest, ok := j.NewestDue(now)
@@ -218,10 +220,11 @@ func checkDue(t *testing.T, j model.Job, days []model.Day, now time.Time) {
 	if n > 0 {
 		require.Equal(t, days[n-1], newest, "at %s", now)
 	}
-	require.True(t, j.DueAt(days[n]).Equal(j.NextDue(now)), "at %s", now)
-	require.Len(t, j.DueDays(0, now), n)
+	require.True(t, dues[n].Equal(j.NextDue(now)), "at %s", now)
 	if n > 3 {
-		require.Equal(t, days[3:n], j.DueDays(days[3], now))
+		require.True(t, slices.Equal(days[3:n], j.DueDays(days[3], now)), "at %s", now)
+	} else {
+		require.Len(t, j.DueDays(0, now), n)
 	}
 }
 
