@@ -64,7 +64,7 @@ func childLease(ctx context.Context, url string) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := Open(ctx, js, Options{Bucket: "test", LeaseTTL: time.Second, Logger: quiet()})
+	s, err := Open(ctx, js, Options{Bucket: "test", LeaseTTL: 2 * time.Second, Logger: quiet()})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func childLease(ctx context.Context, url string) (*Lease, error) {
 func TestStoppedProcessIsFencedOut(t *testing.T) {
 	t.Parallel()
 	srv := startServer(t, true)
-	s := open(t, connect(t, srv), ttl(time.Second))
+	s := open(t, connect(t, srv), ttl(2*time.Second))
 	gone := watchGone(t, s, "n")
 
 	child := exec.CommandContext(t.Context(), os.Args[0])

@@ -19,13 +19,16 @@ var (
 	ErrReleased = fmt.Errorf("%w: released", ErrLeaseLost)
 
 	// ErrFenced: the server refused a guarded write because a later holding of
-	// the name has written its fence. Nothing was stored, nor will be.
+	// the name has written its fence, or the fence is gone with the bucket. Nothing
+	// was stored by this attempt, nor will be. When it matches ErrUnknown as well,
+	// an answer was lost before and the value may have been stored before the
+	// takeover; the successor then reads it.
 	ErrFenced = errors.New("kv: fenced out by a later holder")
 
 	// ErrNotFound: the key has no live value: never written, deleted or expired.
 	ErrNotFound = errors.New("kv: key not found")
 
-	// ErrExists: Create found a live value. Nothing was stored.
+	// ErrExists: Create found a live value, another's. ErrUnknown as in ErrConflict.
 	ErrExists = errors.New("kv: key exists")
 
 	// ErrConflict: the key's revision is not the expected one. Our value is not
