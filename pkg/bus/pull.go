@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 const (
@@ -47,8 +48,7 @@ func (b *Bus) newPuller(stream, durable string) (*puller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bus: subscribe for consumer %s: %w", durable, err)
 	}
-	prefix := strings.TrimSuffix(b.js.Options().APIPrefix, ".")
-	subject := prefix + ".CONSUMER.MSG.NEXT." + stream + "." + durable
+	subject := jetstream.DefaultAPIPrefix + "CONSUMER.MSG.NEXT." + stream + "." + durable
 	return &puller{nc: b.nc, sub: sub, inbox: inbox, subject: subject}, nil
 }
 
