@@ -11,10 +11,9 @@
 //
 // # Who may write a watermark
 //
-// Only a [Holding], through its fence: the server refuses the write of a holder that was taken over. There are two
-// exceptions, both conditional on the very revision that was read, so that they lose against any holder that wrote
-// meanwhile: [Control.Reclaim] turns a RUNNING whose lease is gone into FAILED, and [Control.Forget] removes a
-// watermark for a drill.
+// Only a [Holding], through its fence: the server refuses the write of a holder that was taken over. [Control.Reclaim]
+// is a short holding of its own. The one exception is [Control.Forget], which removes a watermark for a drill and is
+// conditional on the very revision that was read, so that it loses against any holder that wrote meanwhile.
 package control
 
 import (
@@ -77,25 +76,29 @@ func (c *Control) Watermarks(ctx context.Context, job string) (map[model.Day]mod
 	return out, nil
 }
 
-// Reclaim turns a RUNNING that nobody holds into FAILED, whatever its age, and reports whether it did. It decides on the
-// result of the write: a holder that wrote after the read wins.
-func (c *Control) Reclaim(ctx context.Context, job string, day model.Day, now time.Time) (bool, error) {
+// Reclaim turns a RUNNING that nobody holds into FAILED, whatever its age, and reports whether it did. It takes the batch
+// for that moment: the fence moves on, so that a zombie which wakes up later cannot write over the FAILED.
+func (c *Control) Reclaim(ctx context.Context, job string, day model.Day, owner string, now time.Time) (bool, error) {
 	w, ok, err := c.Watermark(ctx, job, day)
 	if err != nil || !ok || w.Status != model.Running {
 		return false, err
 	}
-	if _, held, err := c.kv.Holder(ctx, model.BatchID(job, day)); err != nil || held {
+	h, err := c.Hold(ctx, job, day, owner)
+	if errors.Is(err, kv.ErrHeld) {
+		return false, nil // it is being worked on
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = h.Release(ctx) }() // else it runs out by itself
+	if w, ok, err = c.Watermark(ctx, job, day); err != nil || !ok || w.Status != model.Running {
 		return false, err
 	}
 	lost := w.Watermark
 	lost.Status, lost.FinishedAt = model.Failed, &now
 	lost.Error = fmt.Sprintf("instance %s stopped in phase %s without finishing", w.Instance, w.Phase)
 	lost.Failures++
-	err = c.write(ctx, dayKey(job, day), lost, w.Revision)
-	if errors.Is(err, kv.ErrConflict) {
-		return false, nil
-	}
-	return err == nil, err
+	return true, h.Save(ctx, lost)
 }
 
 // Forget removes the watermark of a batch, for a drill: the pipeline must then find and repair the hole by itself.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"daybreak/pkg/model"
 )
@@ -66,6 +67,9 @@ func Write(dir string, o Options) (*Book, error) {
 	slices.SortFunc(b.Faults, func(x, y Fault) int { return strings.Compare(x.sortKey(), y.sortKey()) })
 	return b, os.WriteFile(b.Config, []byte(text.String()), 0o600)
 }
+
+// Now is an instant at which the last day of every job is due and the one after it is not yet, in any of their zones.
+func (b *Book) Now() time.Time { return b.Last.Add(1).UTC().Add(12 * time.Hour) }
 
 func (f Fault) sortKey() string { return f.Job + " " + f.Day.String() + " " + f.Key }
 

@@ -1,0 +1,249 @@
+package recon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"daybreak/pkg/model"
+	"daybreak/pkg/source"
+	"daybreak/pkg/store"
+)
+
+// begin makes the attempt known: RUNNING, under the fence.
+func (a *attempt) begin(ctx context.Context) error {
+	old := a.mark
+	now := a.r.Clock.Now()
+	a.mark = model.Watermark{
+		RunID: a.r.newRunID(), Attempt: old.Attempt + 1, Cause: a.req.cause, Trigger: a.req.seq, Reason: a.req.reason,
+		By: a.req.by, Instance: a.r.Instance, StartedAt: now,
+		Version: old.Version, Published: old.Published, Snapshots: old.Snapshots, CarryIn: old.CarryIn,
+		CarryOut: old.CarryOut, Committed: old.Committed, Failures: old.Failures,
+	}
+	a.log = a.log.With("run_id", a.mark.RunID)
+	a.log.Info("reconciling")
+	return a.enter(ctx, model.PhaseStart)
+}
+
+// enter writes the phase under the fence: a holder that was taken over stops here.
+func (a *attempt) enter(ctx context.Context, phase model.Phase) error {
+	now := a.r.Clock.Now()
+	a.r.metrics.phase(a.job.Name, a.mark.Phase, now.Sub(a.entered))
+	a.entered = now
+	a.mark.Status, a.mark.Phase, a.mark.BeatAt, a.mark.FinishedAt, a.mark.BlockedBy = model.Running, phase, now, nil, nil
+	if err := a.holding.Save(ctx, a.mark); err != nil {
+		return err
+	}
+	a.r.Entered(a.job.Name, a.day, phase)
+	return ctx.Err()
+}
+
+// finishEvents completes the events of the last committed version, which a crash may have cut short: a new version's
+// events tell what changed against it.
+func (a *attempt) finishEvents(ctx context.Context) error {
+	if a.committed == nil || a.mark.Published >= a.committed.Version {
+		return nil
+	}
+	if err := a.r.publishVersion(ctx, *a.committed); err != nil {
+		return err
+	}
+	a.mark.Published = a.committed.Version
+	return a.holding.Save(ctx, a.mark)
+}
+
+func (a *attempt) sources() map[model.Side]source.Source {
+	return map[model.Side]source.Source{model.Ledger: a.job.Ledger, model.Channel: a.job.Channel}
+}
+
+func (a *attempt) requestFor(side model.Side) source.Request {
+	from, to := a.job.Span(a.day)
+	return source.Request{
+		Job: a.job.Name, Side: side, Day: a.day, From: from, To: to, Zone: a.job.Location, Rules: a.job.Rules,
+	}
+}
+
+// there makes sure that no source is known to be missing before the day is marked RUNNING, so that waiting for a source
+// does not look like work. Any other fault of a source is told by the pull.
+func (a *attempt) there(ctx context.Context) error {
+	for _, side := range model.Sides {
+		if _, err := a.sources()[side].Peek(ctx, a.requestFor(side)); errors.Is(err, source.ErrNotThere) {
+			return fmt.Errorf("%s: %w", side, err)
+		}
+	}
+	return nil
+}
+
+// fingerprint is what the sources look like now, so that the auditor can tell when a failed day is worth another try.
+func (a *attempt) fingerprint(ctx context.Context) string {
+	return Fingerprint(ctx, a.sources(), a.requestFor)
+}
+
+// Fingerprint joins the fingerprints of both sources of a day; a source that is not there or cannot be looked at says so.
+func Fingerprint(ctx context.Context, sources map[model.Side]source.Source, req func(model.Side) source.Request) string {
+	var parts []string
+	for _, side := range model.Sides {
+		print, err := sources[side].Peek(ctx, req(side))
+		if err != nil {
+			print = "not there"
+		}
+		parts = append(parts, string(side)+"="+print)
+	}
+	return strings.Join(parts, " ")
+}
+
+// pull lands both sides as sealed snapshots, or takes those of the committed version, and copies in the carried pool.
+func (a *attempt) pull(ctx context.Context, act action) error {
+	if err := a.enter(ctx, model.PhasePull); err != nil {
+		return err
+	}
+	a.batch = model.Batch{
+		Job: a.job.Name, Day: a.day, Version: 1, Fence: a.holding.Fence(), RunID: a.mark.RunID, SnapshotID: a.mark.RunID,
+		Cause: a.req.cause, Balance: *model.NewBalance(), Diffs: map[model.Kind]uint64{}, Seals: map[model.Side]model.Seal{},
+	}
+	if a.committed != nil {
+		a.batch.Version, a.batch.Previous = a.committed.Version+1, a.committed.RunID
+	}
+	if act == actCompare {
+		a.batch.SnapshotID, a.batch.Seals = a.committed.SnapshotID, a.committed.Seals
+	} else if err := a.land(ctx); err != nil {
+		return err
+	}
+	for _, side := range model.Sides {
+		a.batch.Balance.Side(side).In.Merge(a.batch.Seals[side].Totals)
+	}
+	if a.pool == nil {
+		return nil
+	}
+	carried, err := a.r.Store.CarryIn(ctx, a.job.Name, a.day, a.batch.RunID, *a.pool)
+	if err != nil {
+		return err
+	}
+	a.batch.CarryIn = a.pool.CarryOut
+	for _, side := range model.Sides {
+		a.batch.Balance.Side(side).CarriedIn.Merge(carried[side])
+		if out := a.pool.Balance.Side(side).CarriedOut; !out.Equal(carried[side]) {
+			return fmt.Errorf("%s: the pool handed on by %s holds %s, %s came in: %w", side, a.pool.ID(), out, carried[side], model.ErrUnbalanced)
+		}
+	}
+	return nil
+}
+
+// land pulls both sides at once. Each is sealed only when what the engine stored counts and totals the same as what was read.
+func (a *attempt) land(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	seals := [2]model.Seal{}
+	for i, side := range model.Sides {
+		g.Go(func() (err error) {
+			seals[i], err = a.landSide(ctx, side)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i, side := range model.Sides {
+		a.batch.Seals[side] = seals[i]
+	}
+	return nil
+}
+
+func (a *attempt) landSide(ctx context.Context, side model.Side) (model.Seal, error) {
+	landing, err := a.r.Store.Land(ctx, store.LandingID{Job: a.job.Name, Day: a.day, RunID: a.mark.RunID, Side: side})
+	if err != nil {
+		return model.Seal{}, err
+	}
+	var stored error
+	seal, err := a.sources()[side].Read(ctx, a.requestFor(side), func(e model.Entry) error {
+		stored = landing.Add(e)
+		return stored
+	})
+	if err != nil {
+		landing.Abort()
+		if stored != nil {
+			return model.Seal{}, stored
+		}
+		return model.Seal{}, fmt.Errorf("%s: %w", side, err)
+	}
+	if err := landing.Close(ctx); err != nil {
+		return model.Seal{}, err
+	}
+	got, err := a.r.Store.SnapshotTotals(ctx, a.job.Name, a.day, a.mark.RunID, side)
+	if err != nil {
+		return model.Seal{}, err
+	}
+	if !got.Equal(seal.Totals) {
+		return model.Seal{}, fmt.Errorf("%s: read %s, stored %s: %w", side, seal.Totals, got, model.ErrUnbalanced)
+	}
+	return seal, nil
+}
+
+// compare totals what matches exactly and judges the rest group by group.
+func (a *attempt) compare(ctx context.Context) error {
+	if err := a.enter(ctx, model.PhaseCompare); err != nil {
+		return err
+	}
+	b := &a.batch
+	cmp := store.Comparison{Job: b.Job, Day: b.Day, SnapshotID: b.SnapshotID, RunID: b.RunID, Mode: a.job.Rules.Mode}
+	ledger, channel, err := a.r.Store.Exact(ctx, cmp)
+	if err != nil {
+		return err
+	}
+	b.Balance.Ledger.Matched.Merge(ledger)
+	b.Balance.Channel.Matched.Merge(channel)
+	results, err := a.r.Store.Results(ctx, b.Job, b.Day, b.RunID, b.Version)
+	if err != nil {
+		return err
+	}
+	j := &judge{batch: b, rules: a.job.Rules, closed: a.job.WindowClosed(a.day), results: results}
+	if err := a.r.Store.Residue(ctx, cmp, j.group); err != nil {
+		results.Abort()
+		return err
+	}
+	if _, err := results.Close(ctx); err != nil {
+		return err
+	}
+	b.CarryOut = j.digest.String()
+	if a.committed != nil {
+		_, err = a.r.Store.CarryOverCleared(ctx, *a.committed, b.RunID, b.Version)
+	}
+	return err
+}
+
+// commit makes the run visible by one row.
+func (a *attempt) commit(ctx context.Context) error {
+	if err := a.enter(ctx, model.PhaseCommit); err != nil {
+		return err
+	}
+	a.batch.CommittedAt = a.r.Clock.Now()
+	return a.r.Store.Commit(ctx, a.batch)
+}
+
+// publish tells downstream what changed against the version before.
+func (a *attempt) publish(ctx context.Context) error {
+	if a.mark.Status != model.Done {
+		if err := a.enter(ctx, model.PhaseEvents); err != nil {
+			return err
+		}
+	}
+	return a.r.publishVersion(ctx, a.batch)
+}
+
+// done is the last write of an attempt.
+func (a *attempt) done(ctx context.Context) error {
+	now := a.r.Clock.Now()
+	b := a.batch
+	a.mark.Status, a.mark.Phase, a.mark.FinishedAt, a.mark.BeatAt = model.Done, model.PhaseDone, &now, now
+	a.mark.Version, a.mark.Published, a.mark.Committed = b.Version, b.Version, b.RunID
+	a.mark.Snapshots, a.mark.CarryIn, a.mark.CarryOut = b.Seals, b.CarryIn, b.CarryOut
+	a.mark.Error, a.mark.Sources, a.mark.Failures, a.mark.BlockedBy = "", "", 0, nil
+	if err := a.holding.Save(ctx, a.mark); err != nil {
+		return err
+	}
+	a.r.metrics.done(a.job.Name, a.day, a.mark, now)
+	a.log.Info("done", "version", b.Version, "open_diffs", b.OpenDiffs())
+	a.r.Entered(a.job.Name, a.day, model.PhaseDone)
+	return nil
+}
