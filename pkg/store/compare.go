@@ -115,10 +115,13 @@ func (s *Store) Residue(ctx context.Context, c Comparison, fn func(model.Group) 
 		own = fn(g)
 		return own
 	})
-	if err != nil && !errors.Is(err, own) {
+	switch {
+	case own != nil:
+		return own
+	case err != nil:
 		return fmt.Errorf("compare %s: %w", model.BatchID(c.Job, c.Day), err)
 	}
-	return err
+	return nil
 }
 
 // residue goes through the keys range by range, so that the set of keys that do not match stays small on the server even

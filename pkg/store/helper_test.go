@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -140,4 +141,21 @@ func (b *bundle) number(sql string) uint64 {
 	var n uint64
 	require.NoError(b.t, b.Conn().QueryRow(b.ctx, sql).Scan(&n))
 	return n
+}
+
+var errBoom = errors.New("boom")
+
+// text joins the rows of a query of one text column.
+func (b *bundle) text(sql string) string {
+	b.t.Helper()
+	rows, err := b.Conn().Query(b.ctx, sql)
+	require.NoError(b.t, err)
+	var out []string
+	for rows.Next() {
+		var line string
+		require.NoError(b.t, rows.Scan(&line))
+		out = append(out, line)
+	}
+	require.NoError(b.t, rows.Close())
+	return strings.Join(out, "\n")
 }

@@ -1,0 +1,280 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"daybreak/pkg/model"
+	"daybreak/pkg/store"
+)
+
+func TestBatchComesBackAsItWas(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, ok, err := b.Current(b.ctx, job, day)
+	require.NoError(t, err)
+	require.False(t, ok)
+	big := model.Totals{"CNY": {Count: 1 << 60, Amount: dec("12345678901234567890123456789012345678901234567890123456789.12345678")}}
+	want := model.Batch{
+		Job: job, Day: day, Version: 3, Fence: 1 << 62, RunID: runID(2), SnapshotID: runID(1), Previous: runID(0),
+		Cause: model.CauseCarry, CommittedAt: epoch, CarryIn: "in", CarryOut: "out",
+		Seals: map[model.Side]model.Seal{model.Ledger: {Totals: big, Sources: []model.FileSeal{{Name: "a'b\n", Bytes: 7, SHA256: "ff", Rows: 9}}}},
+		Diffs: map[model.Kind]uint64{model.KindAmount: 2, model.KindDuplicate: 1}, Balance: *model.NewBalance(),
+	}
+	want.Balance.Ledger.In = big
+	want.Balance.MatchedDelta["CNY"] = dec("-0.01")
+	for range 2 { // repeating does no harm
+		require.NoError(t, b.Commit(b.ctx, want))
+	}
+	require.Equal(t, uint64(1), b.number(`SELECT count() FROM batches`))
+	got, ok, err := b.Current(b.ctx, job, day)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.True(t, got.Balance.Ledger.In.Equal(big))
+	require.True(t, got.Seals[model.Ledger].Totals.Equal(big))
+	require.Equal(t, want.Seals[model.Ledger].Sources, got.Seals[model.Ledger].Sources)
+	require.True(t, got.Balance.MatchedDelta["CNY"].Equal(dec("-0.01")))
+	got.Balance, got.Seals = want.Balance, want.Seals
+	require.Equal(t, want, got)
+	require.Equal(t, uint64(3), b.number(`SELECT open_diffs FROM batches_current`))
+	_, ok, err = b.Batch(b.ctx, job, day, runID(77))
+	require.NoError(t, err)
+	require.False(t, ok)
+	all, err := b.Batches(b.ctx, job, day, day)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	newest, ok, err := b.NewestDay(b.ctx, job)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, day, newest)
+	_, ok, err = b.NewestDay(b.ctx, "other")
+	require.NoError(t, err)
+	require.False(t, ok)
+}
+
+func TestCommitRefusesHalfABatch(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	whole := b.write(runID(1), model.Batch{}, 1)
+	for _, change := range []func(*model.Batch){
+		func(x *model.Batch) { x.RunID = "" }, func(x *model.Batch) { x.SnapshotID = "" }, func(x *model.Batch) { x.Version = 0 },
+		func(x *model.Batch) { x.Job = "" }, func(x *model.Batch) { x.CommittedAt = time.Time{} },
+		func(x *model.Batch) {
+			x.Balance.Ledger.In = model.Totals{"CNY": {Count: 1, Amount: decimal.New(1, 70)}}
+		},
+	} {
+		half := whole
+		half.Balance = *model.NewBalance()
+		change(&half)
+		require.ErrorIs(t, b.Commit(b.ctx, half), store.ErrValue)
+	}
+	require.Zero(t, b.number(`SELECT count() FROM batches`))
+}
+
+// TestRunIsInvisibleUntilCommitted and the newest (version, fence) wins, whoever commits last.
+func TestWhichVersionWins(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	zombie := b.write(runID(1), model.Batch{}, 5, diff(day, "zombie", "1"))
+	require.Empty(t, b.shown(store.DiffQuery{}), "not committed")
+	first := b.commit(runID(2), model.Batch{}, 6, diff(day, "first", "1"))
+	require.NoError(t, b.Commit(b.ctx, zombie), "a zombie wakes up with the same version and a lower fence")
+	require.Equal(t, []string{"first 1 open none"}, b.shown(store.DiffQuery{}))
+	second := b.commit(runID(3), first, 7, diff(day, "second", "1"))
+	late := b.write(runID(4), model.Batch{}, 99, diff(day, "late", "1"))
+	require.NoError(t, b.Commit(b.ctx, late), "a lower version with a higher fence")
+	require.Equal(t, []string{"second 1 open none"}, b.shown(store.DiffQuery{}))
+	b.commit(runID(5), second, 1, diff(day, "rebuilt", "1"))
+	require.Equal(t, []string{"rebuilt 1 open none"}, b.shown(store.DiffQuery{}), "fences that begin anew lose nothing")
+}
+
+// versioned commits n versions of one batch with as many diffs as the version and as many carried entries.
+func (b *bundle) versioned(n int) error {
+	prev := model.Batch{}
+	for v := 1; v <= n; v++ {
+		run := runID(v)
+		r, err := b.Results(b.ctx, job, day, run, uint64(v))
+		if err != nil {
+			return err
+		}
+		for i := range v {
+			err = errors.Join(err, r.Diff(diff(day, fmt.Sprint(i), fmt.Sprint(v+1))), r.Carry(entry(model.Ledger, fmt.Sprint(i), "1")))
+		}
+		if _, closeErr := r.Close(b.ctx); err != nil || closeErr != nil {
+			return errors.Join(err, closeErr)
+		}
+		prev = model.Batch{
+			Job: job, Day: day, Version: uint64(v), Fence: 1, RunID: run, SnapshotID: run, CommittedAt: epoch,
+			Balance: *model.NewBalance(), Previous: prev.RunID,
+		}
+		if err := b.Commit(b.ctx, prev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestReadersSeeWholeVersions reads all the time while 50 versions are committed. The server is told to wait before it
+// fixes what a query sees of each table, so that commits fall between.
+func TestReadersSeeWholeVersions(t *testing.T) {
+	t.Parallel()
+	for _, pause := range []int{0, 15, 120} {
+		t.Run(fmt.Sprintf("pause %d ms", pause), func(t *testing.T) {
+			t.Parallel()
+			b := setup(t)
+			done := make(chan struct{})
+			var work errgroup.Group
+			work.Go(func() error { defer close(done); return b.versioned(50) })
+			for _, query := range []string{
+				`SELECT count(), min(version), max(version), uniqExact(run_id) FROM diffs_current WHERE job = 'wechat'`,
+				`SELECT count(), min(version), max(version), uniqExact(run_id) FROM carried_current`,
+			} {
+				work.Go(func() error { return b.watch(done, pause, query) })
+			}
+			require.NoError(t, work.Wait())
+		})
+	}
+}
+
+func (b *bundle) watch(done <-chan struct{}, pause int, query string) error {
+	ctx := clickhouse.Context(b.ctx, clickhouse.WithSettings(clickhouse.Settings{"merge_tree_storage_snapshot_sleep_ms": pause}))
+	var seen uint64
+	for {
+		var n, low, high, runs uint64
+		if err := b.Conn().QueryRow(ctx, query).Scan(&n, &low, &high, &runs); err != nil {
+			return err
+		}
+		if low != high || n != high || (n > 0) != (runs == 1) || n < seen {
+			return fmt.Errorf("%d rows of the versions %d to %d of %d runs after version %d: %s", n, low, high, runs, seen, query)
+		}
+		seen = n
+		select {
+		case <-done:
+			if seen > 0 {
+				return nil
+			}
+		default:
+		}
+	}
+}
+
+// TestEntriesCurrent shows the snapshot and the carried entries that the newest version compared, and no others.
+func TestEntriesCurrent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.land(runID(1), day, entry(model.Ledger, "pulled", "1"))
+	b.carry(runID(1), day, []model.Entry{entry(model.Ledger, "old carry", "1")})
+	first := b.commit(runID(1), model.Batch{}, 1)
+	require.Equal(t, "old carry 1\npulled 0", b.text(`SELECT concat(match_key, ' ', toString(carried)) FROM entries_current ORDER BY match_key`))
+	b.carry(runID(2), day, []model.Entry{entry(model.Ledger, "new carry", "1"), entry(model.Channel, "new carry", "1")})
+	again := b.write(runID(2), first, 2)
+	again.SnapshotID = runID(1)
+	require.NoError(t, b.Commit(b.ctx, again))
+	require.Equal(t, "new carry 1\nnew carry 1\npulled 0", b.text(`SELECT concat(match_key, ' ', toString(carried)) FROM entries_current ORDER BY match_key`))
+}
+
+func TestPoolOfTheNewestVersion(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	write := func(run string, version uint64, keys ...string) {
+		r, err := b.Results(b.ctx, job, day, run, version)
+		require.NoError(t, err)
+		for _, k := range keys {
+			require.NoError(t, r.Carry(entry(model.Channel, k, "3")))
+		}
+		n, err := r.Close(b.ctx)
+		require.NoError(t, err)
+		require.Equal(t, uint64(len(keys)), n.Carried)
+		require.NoError(t, b.Commit(b.ctx, model.Batch{Job: job, Day: day, Version: version, Fence: 1, RunID: run, SnapshotID: run, CommittedAt: epoch}))
+	}
+	write(runID(1), 1, "a", "b")
+	write(runID(2), 2, "b", "c")
+	var keys []string
+	for row, err := range b.Carried(b.ctx, job, day) {
+		require.NoError(t, err)
+		require.Equal(t, runID(2), row.RunID)
+		require.Equal(t, model.Channel, row.Entry.Side)
+		keys = append(keys, row.Entry.Key)
+	}
+	require.Equal(t, []string{"b", "c"}, keys)
+}
+
+// failing breaks the answer of chosen inserts.
+type failing struct {
+	driver.Conn
+	after  bool // the server has it, the answer is lost
+	broken func(query string) bool
+}
+
+func (f *failing) PrepareBatch(ctx context.Context, query string, opts ...driver.PrepareBatchOption) (driver.Batch, error) {
+	batch, err := f.Conn.PrepareBatch(ctx, query, opts...)
+	if err != nil || !f.broken(query) {
+		return batch, err
+	}
+	return &failingBatch{Batch: batch, after: f.after}, nil
+}
+
+type failingBatch struct {
+	driver.Batch
+	after bool
+}
+
+func (f *failingBatch) Send() error {
+	if !f.after {
+		return errors.Join(errBoom, f.Abort())
+	}
+	return errors.Join(f.Batch.Send(), errBoom)
+}
+
+func TestCommitOfUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	batches := func(query string) bool { return len(query) > 19 && query[:19] == "INSERT INTO batches" }
+	lost := b.Through(&failing{Conn: b.Conn(), after: true, broken: batches})
+	first := b.write(runID(1), model.Batch{}, 1, diff(day, "k", "1"))
+	require.NoError(t, lost.Commit(b.ctx, first), "the row is there although every answer was lost")
+	require.Equal(t, uint64(1), b.number(`SELECT count() FROM batches`), "and there once, although it was sent twice")
+
+	never := b.Through(&failing{Conn: b.Conn(), broken: batches})
+	second := b.write(runID(2), first, 2)
+	err := never.Commit(b.ctx, second)
+	require.ErrorIs(t, err, errBoom)
+	require.NotErrorIs(t, err, store.ErrCommitUnknown)
+
+	gone := setup(t)
+	deaf := gone.Through(&failing{Conn: gone.Conn(), broken: batches})
+	gone.exec(`DROP TABLE batches SYNC`)
+	require.ErrorIs(t, deaf.Commit(b.ctx, first), store.ErrCommitUnknown)
+}
+
+// TestLostAnswersDoNotDouble writes a whole run through a connection that loses the first answer of every block.
+func TestLostAnswersDoNotDouble(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	odd := false
+	s := b.Through(&failing{Conn: b.Conn(), after: true, broken: func(string) bool { odd = !odd; return odd }})
+	l, err := s.Land(b.ctx, store.LandingID{Job: job, Day: day, RunID: runID(1), Side: model.Ledger})
+	require.NoError(t, err)
+	for _, e := range books(rand.New(rand.NewPCG(9, 9)), 100) {
+		if e.Side == model.Ledger {
+			require.NoError(t, l.Add(e))
+		}
+	}
+	require.NoError(t, l.Close(b.ctx))
+	r, err := s.Results(b.ctx, job, day, runID(1), 1)
+	require.NoError(t, err)
+	require.NoError(t, r.Diff(diff(day, "k", "1")))
+	require.NoError(t, r.Carry(entry(model.Ledger, "c", "1")))
+	_, err = r.Close(b.ctx)
+	require.NoError(t, err)
+}
