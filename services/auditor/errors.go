@@ -1,0 +1,11 @@
+package auditor
+
+import "errors"
+
+var (
+	// ErrUnknownJob is returned by Pass for a job that is not in the options. Nothing was looked at.
+	ErrUnknownJob = errors.New("no such job in the configuration")
+
+	// errMoved says that a source was being written while it was counted: it is counted again in the next pass.
+	errMoved = errors.New("the source changed while it was counted")
+)

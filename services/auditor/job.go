@@ -1,0 +1,341 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"daybreak/pkg/bus"
+	"daybreak/pkg/model"
+)
+
+// recordsKept is how far back the findings of earlier processes are written to the store again at start, in case one of
+// them died between telling and writing.
+const recordsKept = 48 * time.Hour
+
+// round is one look at one job.
+type round struct {
+	a      *Auditor
+	m      *memory
+	job    Job
+	now    time.Time
+	floor  model.Day
+	cap    model.Day
+	days   []model.Day // due, ascending
+	marks  map[model.Day]model.Watermark
+	newest map[model.Day]newest // nil when the tables could not be read
+	open   map[findingKey]entry
+	first  *model.Day // earliest day inside the cap that is not DONE
+	looks  []*look
+	errs   []error
+
+	backlog  bool
+	changed  []model.Audit
+	resolved []model.Audit
+}
+
+// job looks at one job and returns what it saw and what has gone.
+func (a *Auditor) job(ctx context.Context, m *memory) (JobReport, []model.Audit) {
+	m.busy.Lock()
+	defer m.busy.Unlock()
+	select {
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
+	case <-ctx.Done():
+		return JobReport{Job: m.job.Name, Err: ctx.Err()}, nil
+	}
+	r := &round{a: a, m: m, job: m.job, now: a.Clock.Now()}
+	r.look(ctx)
+	rep := r.report()
+	a.metrics.show(rep)
+	a.settle(m, rep, r.now)
+	return rep, r.resolved
+}
+
+// look reads, judges, and follows what was found. Each part goes on whatever became of the others.
+func (r *round) look(ctx context.Context) {
+	if err := r.read(ctx); err != nil {
+		r.failed(err)
+		return
+	}
+	for _, day := range r.days {
+		r.day(ctx, day)
+	}
+	for _, l := range r.looks {
+		r.followDay(ctx, l)
+	}
+	r.followGone(ctx)
+	r.failed(r.reviews(ctx))
+	r.failed(r.record(ctx))
+	kinds := append(slices.Clone(dayKinds), resultKinds...)
+	r.a.metrics.open(r.job.Name, kinds, r.a.openFindings([]string{r.job.Name}))
+}
+
+func (r *round) failed(err error) {
+	if err != nil {
+		r.errs = append(r.errs, err)
+	}
+}
+
+// read takes in where the job stands. Without watermarks or the findings so far nothing can be judged; without the
+// tables the watermarks still can.
+func (r *round) read(ctx context.Context) error {
+	if err := r.a.book.refresh(ctx); err != nil {
+		return err
+	}
+	r.open = r.a.book.open(r.job.Name)
+	var ok bool
+	var err error
+	if r.floor, ok, err = r.a.Control.KeptFloor(ctx, r.job.Name); err != nil {
+		return err
+	}
+	if !ok {
+		r.floor, _ = r.job.FirstFloor(r.now)
+	}
+	r.days = r.job.DueDays(r.job.Start, r.now)
+	if newestDay, ok := r.job.NewestDue(r.now); ok {
+		r.cap = r.job.CapStart(newestDay)
+	}
+	if r.marks, err = r.a.Control.Watermarks(ctx, r.job.Name); err != nil {
+		return err
+	}
+	if r.newest, err = r.a.tables.newest(ctx, r.job.Name); err != nil {
+		r.failed(err)
+	}
+	r.backlog = r.behind(ctx)
+	r.failed(r.reread(ctx))
+	return nil
+}
+
+// behind reports whether recon has messages that it has not seen yet.
+func (r *round) behind(ctx context.Context) bool {
+	pending, _, err := r.a.Bus.Pending(ctx, bus.StreamDays, r.a.Durable)
+	if err != nil && !errors.Is(err, bus.ErrNotFound) {
+		r.a.log.Debug("the backlog of recon is not known", "job", r.job.Name, "err", err)
+	}
+	return pending > 0
+}
+
+// reread asks the leader for every day that is not DONE by the list, which may lag behind, and finds the first of them.
+func (r *round) reread(ctx context.Context) error {
+	var errs []error
+	for _, day := range r.days {
+		if day < r.floor || r.marks[day].Status == model.Done {
+			continue
+		}
+		w, ok, err := r.a.Control.Watermark(ctx, r.job.Name, day)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case ok:
+			r.marks[day] = w.Watermark
+		default:
+			delete(r.marks, day)
+		}
+	}
+	for _, day := range r.days {
+		if day >= max(r.cap, r.floor) && r.marks[day].Status != model.Done {
+			r.first = &day
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// day looks at one day.
+func (r *round) day(ctx context.Context, day model.Day) {
+	mark, begun := r.marks[day]
+	if day < r.floor && (!begun || mark.Status != model.Done) {
+		l := newLook(day)
+		l.status = statusSkipped
+		l.clean(dayKinds...)
+		r.looks = append(r.looks, l)
+		return
+	}
+	v, err := r.standing(ctx, day)
+	if err != nil {
+		r.failed(err)
+		r.looks = append(r.looks, &look{day: day, status: statusRunning})
+		return
+	}
+	l := judgeStanding(r.job.Job, v, r.now)
+	if day < r.floor {
+		l.status = statusSkipped
+	}
+	r.looks = append(r.looks, l)
+	if v.mark == nil || v.mark.Status != model.Done || !r.due(day) {
+		return
+	}
+	r.results(ctx, day, *v.mark, l)
+	r.confirm(ctx, *v.mark, l)
+}
+
+// standing gathers what the judgement on a day's watermark rests on. A RUNNING that nobody holds is reclaimed.
+func (r *round) standing(ctx context.Context, day model.Day) (standing, error) {
+	v := standing{day: day, first: r.first == nil || day <= *r.first, settled: r.settled(day)}
+	if e, ok := r.open[keyOf(r.job.Name, day, model.AuditStuck)]; ok {
+		v.stuck = e.Seen
+	}
+	mark, begun := r.marks[day]
+	if !begun {
+		return v, nil
+	}
+	v.mark = &mark
+	if mark.Status == model.Running {
+		if _, held, err := r.a.Control.Held(ctx, r.job.Name, day); err != nil || held {
+			return v, err
+		}
+		var err error
+		v.reclaimed, err = r.a.Control.Reclaim(ctx, r.job.Name, day, r.a.Instance, r.now)
+		return v, err
+	}
+	if mark.Status == model.Failed {
+		v.live = r.job.fingerprint(ctx, day)
+	}
+	return v, nil
+}
+
+// settled reports whether the day is due, and the day before it finished, for longer than the settling time.
+func (r *round) settled(day model.Day) bool {
+	return r.now.Sub(r.job.DueAt(day)) >= r.a.Settle && r.calm(r.job.Calendar.Previous(day))
+}
+
+// calm reports whether a day is neither in work nor finished just now, so that what it hands on has arrived.
+func (r *round) calm(day model.Day) bool {
+	w, begun := r.marks[day]
+	switch {
+	case !begun:
+		return true
+	case w.Status == model.Running:
+		return false
+	}
+	return w.FinishedAt == nil || r.now.Sub(*w.FinishedAt) >= r.a.Settle
+}
+
+// due reports whether the results of a DONE day are looked at in this round.
+func (r *round) due(day model.Day) bool {
+	if r.a.Deep || day >= r.cap {
+		return true
+	}
+	for _, k := range resultKinds {
+		if _, ok := r.open[keyOf(r.job.Name, day, k)]; ok {
+			return true
+		}
+	}
+	n, there := r.newest[day]
+	v, known := r.m.verified[day]
+	if there && !known { // committed before this process began: the process before has looked at it
+		r.m.verified[day] = verified{runID: n.runID, at: r.now}
+		return false
+	}
+	return there && v.runID != n.runID
+}
+
+// confirm takes back what was found of a day that moved while it was looked at.
+func (r *round) confirm(ctx context.Context, mark model.Watermark, l *look) {
+	if len(l.found) == 0 {
+		return
+	}
+	w, ok, err := r.a.Control.Watermark(ctx, r.job.Name, l.day)
+	r.failed(err)
+	if err != nil || !ok || w.RunID != mark.RunID || w.Status != mark.Status || w.Version != mark.Version {
+		l.forget(resultKinds...)
+	}
+}
+
+// followDay takes every finding of a day as far as it goes.
+func (r *round) followDay(ctx context.Context, l *look) {
+	p := policy{
+		now: r.now, every: r.job.Audit.Every, inCap: l.day >= r.cap, backlog: r.backlog,
+		mayNow: r.job.Order != model.Strict || r.first == nil || l.day <= *r.first,
+	}
+	for _, kind := range slices.Sorted(maps.Keys(l.known)) {
+		var s *sighting
+		if v, ok := l.found[kind]; ok {
+			s = &v
+		}
+		r.follow(ctx, keyOf(r.job.Name, l.day, kind), s, p)
+	}
+}
+
+func (r *round) follow(ctx context.Context, k findingKey, s *sighting, p policy) {
+	e, changed, err := r.a.follow(ctx, k, s, p)
+	if err != nil {
+		r.failed(fmt.Errorf("telling that %s %s is %s: %w", k.job, k.day, k.kind, err))
+		return
+	}
+	if !changed || e == nil {
+		return
+	}
+	r.changed = append(r.changed, e.Audit)
+	if e.Resolved {
+		r.resolved = append(r.resolved, e.Audit)
+	}
+}
+
+// followGone resolves the findings of days that are no due days of the job any more: start or calendar were changed.
+func (r *round) followGone(ctx context.Context) {
+	for k, e := range r.open {
+		if e.Day == nil || slices.Contains(r.days, *e.Day) {
+			continue
+		}
+		r.follow(ctx, k, nil, policy{now: r.now})
+	}
+}
+
+// record writes the changed findings to the store, and in the first round of a process those of earlier ones.
+func (r *round) record(ctx context.Context) error {
+	rows := slices.Concat(r.m.unsaved, r.changed)
+	if !r.m.begun {
+		rows = r.a.book.recent(r.job.Name, r.now.Add(-recordsKept))
+	}
+	if len(rows) == 0 {
+		r.m.begun = true
+		return nil
+	}
+	if err := r.a.save(ctx, rows); err != nil {
+		if r.m.begun {
+			r.m.unsaved = rows
+		}
+		return err
+	}
+	r.m.begun, r.m.unsaved = true, nil
+	return nil
+}
+
+func (r *round) report() JobReport {
+	rep := JobReport{Job: r.job.Name, Err: errors.Join(r.errs...), counted: r.newest != nil}
+	for _, n := range r.newest {
+		rep.OpenDiffs += n.openDiffs
+	}
+	if len(r.looks) != len(r.days) || r.marks == nil {
+		return rep
+	}
+	rep.Days = map[string]int{}
+	for _, l := range r.looks {
+		rep.Days[l.status]++
+	}
+	if len(r.days) == 0 {
+		rep.Clean = rep.Err == nil
+		return rep
+	}
+	last := r.looks[len(r.looks)-1]
+	rep.Newest = &last.day
+	rep.Lag = r.lag()
+	rep.Clean = rep.Err == nil && last.status == statusDone && !slices.ContainsFunc(r.a.openFindings([]string{r.job.Name}),
+		func(f model.Audit) bool { return f.Day != nil && *f.Day == last.day })
+	return rep
+}
+
+// lag counts the business days after the newest one that is DONE.
+func (r *round) lag() int {
+	for i := len(r.looks) - 1; i >= 0; i-- {
+		if r.looks[i].status == statusDone {
+			return len(r.looks) - 1 - i
+		}
+	}
+	return len(r.looks)
+}

@@ -1,0 +1,9 @@
+package auditor
+
+import (
+	"testing"
+
+	"daybreak/pkg/engine/enginetest"
+)
+
+func TestMain(m *testing.M) { enginetest.Main(m) }

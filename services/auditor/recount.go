@@ -1,0 +1,164 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"daybreak/pkg/model"
+	"daybreak/pkg/source"
+)
+
+const (
+	// recountEvery is how long a count of a file is trusted while its fingerprint stays the same.
+	recountEvery = 24 * time.Hour
+	// idleShare is how many times as long as a count took a source without fingerprint is left alone after it.
+	idleShare = 20
+)
+
+// notThere is what a fingerprint says of a source that cannot be looked at.
+const notThere = "not there"
+
+// count is what a live source was found to hold.
+type count struct {
+	print  string
+	totals model.Totals
+	at     time.Time
+	took   time.Duration
+}
+
+type countKey struct {
+	job  string
+	day  model.Day
+	side model.Side
+}
+
+// counter counts live sources and remembers what it counted.
+type counter struct {
+	clock clockwork.Clock
+
+	mu     sync.Mutex
+	counts map[countKey]count
+}
+
+func newCounter(clock clockwork.Clock) *counter {
+	return &counter{clock: clock, counts: map[countKey]count{}}
+}
+
+func (c *counter) known(k countKey) (count, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, ok := c.counts[k]
+	return v, ok
+}
+
+func (c *counter) remember(k countKey, v count) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts[k] = v
+}
+
+// fresh reports whether a count still tells what the source holds.
+func (v count) fresh(print string, now time.Time) bool {
+	age := now.Sub(v.at)
+	if age < 0 || v.print != print || age >= recountEvery {
+		return false
+	}
+	return print != "" || age < idleShare*v.took
+}
+
+// totals counts one side of a day, or gives the count that still holds. Errors wrap source.ErrNotThere when the source
+// is gone, source.ErrInput when it cannot be used, errMoved when it is being written.
+func (c *counter) totals(ctx context.Context, src source.Source, req source.Request) (model.Totals, error) {
+	print, err := src.Peek(ctx, req)
+	if err != nil {
+		return nil, moved(err)
+	}
+	k, now := countKey{req.Job, req.Day, req.Side}, c.clock.Now()
+	if v, ok := c.known(k); ok && v.fresh(print, now) {
+		return v.totals, nil
+	}
+	totals := model.Totals{}
+	_, err = src.Read(ctx, req, func(e model.Entry) error {
+		totals.Add(e.Currency, 1, e.Amount)
+		return nil
+	})
+	if err != nil {
+		return nil, moved(err)
+	}
+	c.remember(k, count{print: print, totals: totals, at: now, took: c.clock.Since(now)})
+	return totals, nil
+}
+
+func moved(err error) error {
+	if errors.Is(err, source.ErrChanged) {
+		return fmt.Errorf("%w: %w", errMoved, err)
+	}
+	return err
+}
+
+// requestFor asks for one side of a day.
+func (j Job) requestFor(day model.Day, side model.Side) source.Request {
+	from, to := j.Span(day)
+	return source.Request{Job: j.Name, Side: side, Day: day, From: from, To: to, Zone: j.Location, Rules: j.Rules}
+}
+
+func (j Job) source(side model.Side) source.Source {
+	if side == model.Ledger {
+		return j.Ledger
+	}
+	return j.Channel
+}
+
+// fingerprint is what the sources of a day look like now, in the form that a failed attempt leaves in its watermark.
+func (j Job) fingerprint(ctx context.Context, day model.Day) string {
+	var parts []string
+	for _, side := range model.Sides {
+		print, err := j.source(side).Peek(ctx, j.requestFor(day, side))
+		if err != nil {
+			print = notThere
+		}
+		parts = append(parts, string(side)+"="+print)
+	}
+	return strings.Join(parts, " ")
+}
+
+// recount holds both live sources of a day against the seals of its committed version.
+func (a *Auditor) recount(ctx context.Context, job Job, day model.Day, c claim, l *look) error {
+	var found, evidence []string
+	remedy := byNudge
+	for _, side := range model.Sides {
+		totals, err := a.counts.totals(ctx, job.source(side), job.requestFor(day, side))
+		switch {
+		case errors.Is(err, source.ErrNotThere):
+			found, remedy = append(found, fmt.Sprintf("%s: the source is gone, so the result cannot be counted again: %v", side, err)), byPerson
+			evidence = append(evidence, string(side)+" gone")
+		case errors.Is(err, source.ErrInput) || errors.Is(err, source.ErrSpec):
+			found, remedy = append(found, fmt.Sprintf("%s: the source cannot be read any more: %v", side, err)), byPerson
+			evidence = append(evidence, string(side)+" unusable", err.Error())
+		case errors.Is(err, errMoved):
+			a.log.Debug("a source is being written, counted again in the next pass", "job", job.Name, "biz_date", day.String(), "err", err)
+			return nil
+		case err != nil:
+			return fmt.Errorf("counting the %s of %s: %w", side, model.BatchID(job.Name, day), err)
+		default:
+			if diff := differences(job.Audit, side, c.Seals[side].Totals, totals); len(diff) > 0 {
+				found = append(found, diff...)
+				evidence = append(evidence, string(side), totals.String())
+			}
+		}
+	}
+	l.clean(model.AuditSourceChanged)
+	if len(found) > 0 {
+		l.saw(sighting{
+			kind: model.AuditSourceChanged, seen: shortHash(evidence...), detail: strings.Join(found, "; "),
+			remedy: remedy, cause: model.CauseChanged,
+		})
+	}
+	return nil
+}
