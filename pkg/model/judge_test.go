@@ -155,7 +155,7 @@ func swapped(entries []model.Entry) []model.Entry {
 func TestJudgeIsTheSameFromTheOtherSide(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
-	for range 5000 {
+	for range 2000 {
 		g, rules := randomGroup(r), ruled
 		rules.Mode = []model.MatchMode{model.ModeOne, model.ModeSum}[r.IntN(2)]
 		a := rules.Judge(g, waits(100))
@@ -178,7 +178,7 @@ func TestJudgeIsTheSameFromTheOtherSide(t *testing.T) {
 func TestJudgeDoesNotDependOnTheOrderOfEntries(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
-	for range 5000 {
+	for range 2000 {
 		g, rules := randomGroup(r), ruled
 		rules.Mode = []model.MatchMode{model.ModeOne, model.ModeSum}[r.IntN(2)]
 		h := model.Group{Key: g.Key, Ledger: slices.Clone(g.Ledger), Channel: slices.Clone(g.Channel)}
@@ -196,7 +196,7 @@ func TestJudgeDoesNotDependOnTheOrderOfEntries(t *testing.T) {
 func TestJudgeLosesNoMoney(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))
-	for range 5000 {
+	for range 2000 {
 		g := randomGroup(r)
 		f := ruled.Judge(g, waits(100)).Figures
 		for _, side := range []struct {

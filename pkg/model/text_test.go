@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +19,11 @@ func TestEveryDayIsItsTextAndBack(t *testing.T) {
 	t.Parallel()
 	at := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 	for d := model.Day(0); d <= model.MaxDay; d++ {
-		require.Equal(t, at.Format("2006-01-02"), d.String())
-		back, err := model.ParseDay(d.String())
-		require.NoError(t, err)
-		require.Equal(t, d, back)
-		require.Equal(t, at.Weekday(), d.Weekday())
-		require.Equal(t, d, model.DayOf(at, time.UTC))
+		text := at.Format("2006-01-02")
+		back, err := model.ParseDay(text)
+		if err != nil || back != d || d.String() != text || d.Weekday() != at.Weekday() || model.DayOf(at, time.UTC) != d {
+			require.FailNow(t, "not itself", "%s read as %s (%v), on a %s", text, back, err, d.Weekday())
+		}
 		at = at.AddDate(0, 0, 1)
 	}
 	require.Equal(t, "2149-06-06", model.MaxDay.String())
@@ -106,12 +106,14 @@ func TestJoinKeyIsInjective(t *testing.T) {
 	t.Parallel()
 	var parts []string
 	for _, a := range []string{"", "a", "|", `\`} {
-		for _, b := range []string{"", "a", "|", `\`} {
+		for _, b := range []string{"", "|", `\`} {
 			for _, c := range []string{"", "|", `\`} {
 				parts = append(parts, a+b+c)
 			}
 		}
 	}
+	slices.Sort(parts)
+	parts = slices.Compact(parts)
 	seen := map[string][3]string{}
 	for _, a := range parts {
 		for _, b := range parts {
