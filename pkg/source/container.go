@@ -1,0 +1,284 @@
+package source
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/text/encoding/simplifiedchinese"
+)
+
+// limits bound what a container may expand to, so that a small file cannot fill a disk.
+type limits struct {
+	bytesMax      int64 // expanded
+	ratioMax      int64 // expanded over packed, once more than ratioFrom bytes came out
+	ratioFrom     int64
+	zipEntriesMax int
+}
+
+var usualLimits = limits{bytesMax: 64 << 30, ratioMax: 250, ratioFrom: 16 << 20, zipEntriesMax: 1000}
+
+const zstdWindowBytesMax = 128 << 20 // what `zstd --long` makes at most by default
+
+// magic is how a kind of file begins.
+type magic struct {
+	prefix, name string
+}
+
+const (
+	gzipMagic = "\x1f\x8b"
+	zstdMagic = "\x28\xb5\x2f\xfd"
+	zipMagic  = "PK\x03\x04"
+	zipEmpty  = "PK\x05\x06"
+)
+
+var containers = []magic{{gzipMagic, "gzip"}, {zstdMagic, "zstd"}, {zipMagic, "zip"}, {zipEmpty, "zip"}}
+
+// strangers are files that are given as CSV by mistake, with what to do about it.
+var strangers = []magic{
+	{"PAR1\x15", "a parquet file: describe it under parquet"},
+	{"\xD0\xCF\x11\xE0", "an old Excel workbook (xls): export it as CSV"},
+	{"%PDF", "a PDF document: ask for the CSV export"},
+	{"BZh91AY&SY", "bzip2 data: unpack it, or pack it as gzip, zstd or zip"},
+	{"\xFD7zXZ", "xz data: unpack it, or pack it as gzip, zstd or zip"},
+	{"7z\xBC\xAF", "a 7z archive: unpack it, or pack it as gzip, zstd or zip"},
+	{"Rar!\x1a\x07", "a RAR archive: unpack it, or pack it as gzip, zstd or zip"},
+	{"\x04\x22\x4D\x18", "lz4 data: unpack it, or pack it as gzip, zstd or zip"},
+	{"SQLite format 3", "an SQLite database"},
+}
+
+// unpack returns the content of a plain, gzip, zstd or zip file, told apart by the first bytes. closing it frees the
+// decoder; a container that is cut or damaged shows as an error of the reader, at the latest at its end.
+func unpack(in *input, entry string, lim limits) (io.ReadCloser, error) {
+	head, err := in.head(8)
+	if err != nil {
+		return nil, err
+	}
+	if entry != "" && !bytes.HasPrefix(head, []byte("PK")) {
+		return nil, errors.New("the file is not a zip, but entry: chooses from one: remove entry, or deliver a zip")
+	}
+	bounded := func(r io.Reader, close func()) io.ReadCloser {
+		return &expansion{r: r, packed: in.packed, lim: lim, close: close}
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte(gzipMagic)):
+		r, err := gzip.NewReader(in.stream())
+		if err != nil {
+			return nil, packedError("gzip", err)
+		}
+		return bounded(named{r, "gzip"}, func() { _ = r.Close() }), nil
+	case bytes.HasPrefix(head, []byte(zstdMagic)):
+		r, err := zstd.NewReader(in.stream(), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindowBytesMax))
+		if err != nil {
+			return nil, packedError("zstd", err)
+		}
+		return bounded(named{r, "zstd"}, r.Close), nil
+	case bytes.HasPrefix(head, []byte(zipMagic)), bytes.HasPrefix(head, []byte(zipEmpty)):
+		r, err := openZip(in, entry, lim)
+		if err != nil {
+			return nil, err
+		}
+		return bounded(named{r, "zip"}, func() { _ = r.Close() }), nil
+	}
+	return io.NopCloser(in.stream()), nil
+}
+
+// named says in its errors which container is damaged.
+type named struct {
+	r    io.Reader
+	kind string
+}
+
+func (n named) Read(p []byte) (int, error) {
+	k, err := n.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = packedError(n.kind, err)
+	}
+	return k, err
+}
+
+func packedError(kind string, err error) error {
+	switch {
+	case errors.Is(err, ErrChanged):
+		return err
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return fmt.Errorf("the %s data is cut: deliver the whole file again", kind)
+	case errors.Is(err, gzip.ErrHeader):
+		return errors.New("bytes that are not gzip follow the gzip data: the file is damaged or was put together wrongly")
+	}
+	return fmt.Errorf("the %s data is damaged: %w", kind, err)
+}
+
+// expansion counts what really comes out of a container and refuses too much.
+type expansion struct {
+	r      io.Reader
+	packed func() int64 // bytes that went in so far
+	lim    limits
+	out    int64
+	close  func()
+}
+
+func (e *expansion) Read(p []byte) (int, error) {
+	n, err := e.r.Read(p)
+	e.out += int64(n)
+	switch {
+	case e.out > e.lim.bytesMax:
+		return 0, fmt.Errorf("the container expands to more than %d MiB", e.lim.bytesMax>>20)
+	case e.out > e.lim.ratioFrom && e.out/max(e.packed(), 1) > e.lim.ratioMax:
+		return 0, fmt.Errorf("the container expands more than %d times: that is an attack or a file of nothing but repetition; deliver it plain", e.lim.ratioMax)
+	}
+	return n, err
+}
+
+func (e *expansion) Close() error {
+	e.close()
+	return nil
+}
+
+// openZip opens the one data entry, or the one that the pattern chooses.
+func openZip(in *input, pattern string, lim limits) (io.ReadCloser, error) {
+	if err := in.hashAll(); err != nil {
+		return nil, err
+	}
+	z, err := zip.NewReader(in.file, in.info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("the zip is cut or damaged (%w): deliver the whole file again", err)
+	}
+	if len(z.File) > lim.zipEntriesMax {
+		return nil, fmt.Errorf("the zip holds %d entries, more than %d", len(z.File), lim.zipEntriesMax)
+	}
+	f, err := chooseEntry(z.File, pattern)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.Method == 99:
+		return nil, fmt.Errorf("entry %q is AES-encrypted (method 99): unpack it with its password first", entryName(f))
+	case f.Flags&1 != 0:
+		return nil, fmt.Errorf("entry %q is encrypted: unpack it with its password first", entryName(f))
+	case f.Method != zip.Store && f.Method != zip.Deflate:
+		return nil, fmt.Errorf("entry %q is packed with method %d, only stored and deflated ones can be read: pack the zip again", entryName(f), f.Method)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, packedError("zip", err)
+	}
+	in.packed = func() int64 { return int64(f.CompressedSize64) } //nolint:gosec // bounded by the file's size
+	return r, nil
+}
+
+func chooseEntry(files []*zip.File, pattern string) (*zip.File, error) {
+	var fits []*zip.File
+	var all []string
+	for _, f := range files {
+		name := entryName(f)
+		if strings.HasSuffix(name, "/") || strings.HasPrefix(name, "__MACOSX/") || path.Base(name) == ".DS_Store" {
+			continue
+		}
+		if name == "[Content_Types].xml" {
+			return nil, errors.New("the file is an Excel workbook or another Office document, not CSV: export it as CSV")
+		}
+		all = append(all, name)
+		if pattern == "" || matches(pattern, name) || matches(pattern, path.Base(name)) {
+			fits = append(fits, f)
+		}
+	}
+	switch {
+	case len(fits) == 1:
+		return fits[0], nil
+	case len(all) == 0:
+		return nil, errors.New("the zip holds no file")
+	case len(fits) == 0:
+		return nil, fmt.Errorf("no entry of the zip matches entry: %q; it holds %s", pattern, quoteList(all))
+	}
+	return nil, fmt.Errorf("%d entries of the zip could be meant: choose one with entry:; it holds %s", len(fits), quoteList(all))
+}
+
+func matches(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// entryName decodes a name that is not UTF-8 as GB18030, which is what Chinese archivers write.
+func entryName(f *zip.File) string {
+	if f.NonUTF8 || !utf8.ValidString(f.Name) {
+		if s, err := simplifiedchinese.GB18030.NewDecoder().String(f.Name); err == nil {
+			return s
+		}
+	}
+	return f.Name
+}
+
+// refuseStranger says what a file really is when its first bytes, before decoding, show that it is no delimited text.
+func refuseStranger(head []byte) error {
+	for _, c := range containers {
+		if bytes.HasPrefix(head, []byte(c.prefix)) {
+			return fmt.Errorf("the container holds another container (%s): pack the file once", c.name)
+		}
+	}
+	for _, s := range strangers {
+		if bytes.HasPrefix(head, []byte(s.prefix)) {
+			return fmt.Errorf("the file is %s", s.name)
+		}
+	}
+	if len(head) >= 262 && string(head[257:262]) == "ustar" {
+		return errors.New("the file is a tar archive: deliver the file inside it")
+	}
+	return nil
+}
+
+// refuseDocument tells HTML, XML and JSON by the beginning of the decoded text, which providers answer with instead of a bill.
+func refuseDocument(head []byte) error {
+	text := bytes.TrimLeft(head, " \t\r\n")
+	lower := bytes.ToLower(text[:min(len(text), 64)])
+	rest := bytes.TrimLeft(text[min(1, len(text)):], " \t\r\n")
+	begins := func(c byte) bool { return len(text) > 0 && text[0] == c }
+	follows := func(set string) bool { return len(rest) > 0 && strings.IndexByte(set, rest[0]) >= 0 }
+	what := ""
+	switch {
+	case bytes.HasPrefix(lower, []byte("<!doctype html")), bytes.HasPrefix(lower, []byte("<html")):
+		what = "an HTML page"
+	case begins('<') && len(text) > 1 && (text[1] == '?' || text[1] == '!' || text[1]|0x20 >= 'a' && text[1]|0x20 <= 'z'):
+		what = "an XML document"
+	case begins('{') && follows(`"}`), begins('[') && follows(`{["`):
+		what = "a JSON document"
+	default:
+		return nil
+	}
+	return fmt.Errorf("the file is %s, not CSV: it begins %q; a provider answers so when there is no bill or the request was wrong", what, clip(string(text), 80))
+}
+
+// clip shortens text for an error message.
+func clip(s string, runesMax int) string {
+	n := 0
+	for i := range s {
+		if n == runesMax {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
+}
+
+// quoteList prints names for an error message, the first forty of them.
+func quoteList(names []string) string {
+	var b strings.Builder
+	for i, n := range names {
+		if i == 40 {
+			fmt.Fprintf(&b, " and %d more", len(names)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", clip(n, 60))
+	}
+	return b.String()
+}

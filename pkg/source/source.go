@@ -1,0 +1,146 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"daybreak/pkg/model"
+)
+
+// Open returns the source that a spec describes. It touches neither files nor network; the error wraps [ErrSpec] and
+// lists everything that [Spec.Check] finds.
+func Open(spec Spec, env Env) (Source, error) {
+	if found := spec.Check(); len(found) > 0 {
+		return nil, specError(found)
+	}
+	switch spec.Kind {
+	case KindCSV:
+		return &fileSource{spec: spec, root: env.Root, pattern: spec.CSV.Path, read: readCSV}, nil
+	case KindParquet:
+		return &fileSource{spec: spec, root: env.Root, pattern: spec.Parquet.Path, read: readParquet}, nil
+	case KindQuery:
+		if env.Conn == nil {
+			return nil, fmt.Errorf("query: there is no ClickHouse to ask: %w", ErrSpec)
+		}
+		return &querySource{spec: spec, conn: env.Conn}, nil
+	}
+	return nil, fmt.Errorf("kind %q: %w", spec.Kind, ErrSpec)
+}
+
+// readFile reads one input file row by row into the sink.
+type readFile func(ctx context.Context, in *input, spec Spec, to *sink) error
+
+// fileSource reads the files that a path pattern matches.
+type fileSource struct {
+	spec    Spec
+	root    string
+	pattern string
+	read    readFile
+}
+
+func (s *fileSource) Peek(_ context.Context, req Request) (string, error) {
+	files, err := listFiles(s.pattern, s.root, req.Day)
+	if err != nil {
+		return "", err
+	}
+	return fingerprint(files), nil
+}
+
+func (s *fileSource) Read(ctx context.Context, req Request, yield func(model.Entry) error) (model.Seal, error) {
+	to, err := newSink(s.spec, req, yield)
+	if err != nil {
+		return model.Seal{}, err
+	}
+	files, err := listFiles(s.pattern, s.root, req.Day)
+	if err != nil {
+		return model.Seal{}, err
+	}
+	for _, f := range files {
+		seal, err := s.readOne(ctx, f, to)
+		if err != nil {
+			return model.Seal{}, err
+		}
+		to.seal.Sources = append(to.seal.Sources, seal)
+	}
+	again, err := listFiles(s.pattern, s.root, req.Day)
+	if err != nil && !errors.Is(err, ErrNotThere) {
+		return model.Seal{}, err
+	}
+	if fingerprint(again) != fingerprint(files) {
+		return model.Seal{}, fmt.Errorf("%s: files came, went or changed: %w", s.pattern, ErrChanged)
+	}
+	return to.seal, nil
+}
+
+// readOne reads and seals one file. What looks wrong in a file that is still being written is no fault of its content,
+// so a change is reported before anything else.
+func (s *fileSource) readOne(ctx context.Context, f found, to *sink) (model.FileSeal, error) {
+	in, err := openInput(f, s.root)
+	if err != nil {
+		return model.FileSeal{}, err
+	}
+	defer in.close()
+	to.begin(in.base())
+	if err := s.read(ctx, in, s.spec, to); err != nil {
+		if to.failed == nil && ctx.Err() == nil {
+			if changed := in.unchanged(); changed != nil {
+				return model.FileSeal{}, changed
+			}
+		}
+		return model.FileSeal{}, err
+	}
+	return in.seal(to.rows)
+}
+
+// sink takes the rows of one Read: it makes entries, yields them and totals them for the seal.
+type sink struct {
+	plan     *plan
+	instants instants
+	yield    func(model.Entry) error
+	seal     model.Seal
+	file     string
+	rows     uint64 // of the current file
+	wrong    *problems
+	yielding bool  // the caller's code runs
+	failed   error // of yield
+}
+
+func newSink(spec Spec, req Request, yield func(model.Entry) error) (*sink, error) {
+	p, err := newPlan(spec.Columns, req)
+	if err != nil {
+		return nil, err
+	}
+	zone := cmp.Or(spec.Zone, req.Zone, time.UTC)
+	return &sink{
+		plan: p, instants: instants{spec.TimeFormat, zone}, yield: yield,
+		seal: model.Seal{Totals: model.Totals{}}, wrong: &problems{},
+	}, nil
+}
+
+func (s *sink) begin(file string) {
+	s.file, s.rows, s.wrong = file, 0, &problems{}
+}
+
+// take makes an entry of a row. Once something of the input was wrong its rows are still looked at, for the report, but
+// no longer yielded. An error ends the reading.
+func (s *sink) take(ctx context.Context, r row, line uint64) error {
+	s.rows++
+	if s.rows%1024 == 0 && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	e, ok := (&reading{s.plan, r, s.wrong}).entry(s.file, line)
+	if !ok || s.wrong.count() > 0 {
+		return nil
+	}
+	s.yielding = true
+	s.failed = s.yield(e)
+	s.yielding = false
+	if s.failed != nil {
+		return s.failed
+	}
+	s.seal.Totals.Add(e.Currency, 1, e.Amount)
+	return nil
+}
