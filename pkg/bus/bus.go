@@ -42,7 +42,8 @@ type Bus struct {
 	opts Options
 	log  *slog.Logger
 	// wire is the time the server lives in, see the package comment.
-	wire clockwork.Clock
+	wire      clockwork.Clock
+	settleMax time.Duration
 
 	published, duplicates, retries atomic.Uint64
 
@@ -72,7 +73,7 @@ func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Bus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bus: jetstream context: %w", err)
 	}
-	b := &Bus{nc: nc, js: js, opts: opts, log: opts.Logger, wire: clockwork.NewRealClock()}
+	b := &Bus{nc: nc, js: js, opts: opts, log: opts.Logger, wire: clockwork.NewRealClock(), settleMax: settleMax}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, opts.OpenTimeout)

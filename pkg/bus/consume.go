@@ -19,7 +19,8 @@ import (
 type ConsumerOptions struct {
 	Stream  string
 	Durable string
-	// Filter selects subjects; empty means the whole stream.
+	// Filter selects subjects; empty means the whole stream. A changed filter counts from where the
+	// durable stands: what the old one left out before that does not come any more.
 	Filter []string
 	// Workers is how many messages this process works on at once, 1 by default.
 	Workers int

@@ -36,6 +36,9 @@ func (b *Bus) PublishAll(ctx context.Context, messages iter.Seq2[Message, error]
 type flight struct {
 	message Message
 	future  jetstream.PubAckFuture // nil when it could not even be sent
+	known   bool                   // the future says its word only once: kept here
+	ack     *jetstream.PubAck
+	err     error
 }
 
 // connection tells one life of the connection from the next.
@@ -52,7 +55,7 @@ func (b *Bus) connection() connection {
 type window struct {
 	bus      *Bus
 	progress func(int)
-	flights  []flight
+	flights  []*flight
 	acked    int
 	conn     connection
 }
@@ -73,7 +76,7 @@ func (w *window) send(ctx context.Context, m Message) error {
 		}
 		w.conn = w.bus.connection()
 	}
-	f := flight{message: m}
+	f := &flight{message: m}
 	if w.conn.up {
 		// Attempts inside the client would repeat out of order; settle repeats in order.
 		f.future, err = w.bus.js.PublishMsgAsync(msg, jetstream.WithExpectStream(stream), jetstream.WithRetryAttempts(0))
@@ -124,7 +127,7 @@ func (w *window) repeat(ctx context.Context) error {
 }
 
 func (w *window) advance() {
-	w.flights[0] = flight{}
+	w.flights[0] = nil
 	w.flights = w.flights[1:]
 	w.acked++
 	if w.progress != nil {
@@ -134,16 +137,19 @@ func (w *window) advance() {
 
 // outcome waits for the server's word about one message; the client answers at the latest after
 // Options.Timeout, and at once when the connection breaks.
-func (f flight) outcome(ctx context.Context) (*jetstream.PubAck, error) {
+func (f *flight) outcome(ctx context.Context) (*jetstream.PubAck, error) {
+	if f.known {
+		return f.ack, f.err
+	}
 	if f.future == nil {
 		return nil, nats.ErrDisconnected
 	}
 	select {
-	case ack := <-f.future.Ok():
-		return ack, nil
-	case err := <-f.future.Err():
-		return nil, err
+	case f.ack = <-f.future.Ok():
+	case f.err = <-f.future.Err():
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	f.known = true
+	return f.ack, f.err
 }

@@ -43,7 +43,7 @@ const (
 // carryOut is the one place that acts on a verdict. It returns the verdict that was carried out:
 // a rejection whose dead letter cannot be stored becomes a retry.
 func (c *Consumer) carryOut(ctx context.Context, msg *nats.Msg, d Delivery, v Verdict) (Verdict, error) {
-	ctx, cancel := context.WithTimeout(ctx, settleMax)
+	ctx, cancel := context.WithTimeout(ctx, c.bus.settleMax)
 	defer cancel()
 	if v.action == ActionReject {
 		if err := c.bus.bury(ctx, d, v.reason); err != nil {
