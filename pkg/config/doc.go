@@ -21,6 +21,6 @@
 // # What is not done here
 //
 // Neither environment nor clock nor network is used, and of the file system only the configuration file itself:
-// whether the named files exist is asked by [Config.CheckFiles]. Secrets do not stand in the file; they are named by
-// password_file and creds.
+// whether the named files exist is asked by [Config.CheckFiles]. Secrets belong into files of their own, named by
+// password_file and creds; a url may hold a user and password all the same, so no message ever repeats a url.
 package config
