@@ -199,6 +199,9 @@ func TestJudgeLosesNoMoney(t *testing.T) {
 	for range 2000 {
 		g := randomGroup(r)
 		f := ruled.Judge(g, waits(100)).Figures
+		for _, e := range slices.Concat(g.Ledger, g.Channel) {
+			require.LessOrEqual(t, f.Origin, e.Origin, "the oldest entry opens the window")
+		}
 		for _, side := range []struct {
 			in  []model.Entry
 			out func(model.CurrencyAmounts) (uint64, decimal.Decimal)

@@ -162,6 +162,8 @@ func TestSpanTable(t *testing.T) {
 	for _, c := range []struct{ zone, cutoff, calendar, day, from, to string }{
 		{"Asia/Shanghai", "00:00", "daily", "2026-10-30", "2026-10-29T16:00:00Z", "2026-10-30T16:00:00Z"},
 		{"Asia/Shanghai", "17:00", "daily", "2026-10-30", "2026-10-29T09:00:00Z", "2026-10-30T09:00:00Z"},
+		{"Asia/Shanghai", "12:00", "daily", "2026-10-30", "2026-10-29T04:00:00Z", "2026-10-30T04:00:00Z"},
+		{"Asia/Shanghai", "11:59", "daily", "2026-10-30", "2026-10-30T03:59:00Z", "2026-10-31T03:59:00Z"},
 		{"Asia/Shanghai", "02:30", "daily", "2026-10-30", "2026-10-29T18:30:00Z", "2026-10-30T18:30:00Z"},
 		{"Asia/Shanghai", "00:00", "weekdays", "2026-11-02", "2026-10-30T16:00:00Z", "2026-11-02T16:00:00Z"},
 		{"America/New_York", "02:30", "daily", "2026-03-07", "2026-03-07T07:30:00Z", "2026-03-08T07:00:00Z"},
@@ -182,7 +184,8 @@ func TestSpanTable(t *testing.T) {
 }
 
 // TestDueDaysAgainstAWalk holds NewestDue, NextDue and DueDays against a plain walk over the days, at every due instant
-// of the year, a nanosecond before it, and at random instants.
+// of the year, a nanosecond before it, three quarters of an hour after it (the clock may have been put back over midnight
+// meanwhile), and at random instants.
 func TestDueDaysAgainstAWalk(t *testing.T) {
 	t.Parallel()
 	for name, years := range hardZones {
@@ -201,7 +204,7 @@ func TestDueDaysAgainstAWalk(t *testing.T) {
 				}
 				for d := first; d < first.Add(360); d++ {
 					due := j.DueAt(d)
-					for _, now := range []time.Time{due, due.Add(-1), due.Add(time.Duration(r.Int64N(int64(30 * time.Hour))))} {
+					for _, now := range []time.Time{due, due.Add(-1), due.Add(45 * time.Minute), due.Add(time.Duration(r.Int64N(int64(30 * time.Hour))))} {
 						checkDue(t, j, days, dues, now)
 					}
 				}

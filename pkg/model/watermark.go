@@ -66,7 +66,7 @@ type Watermark struct {
 	Error     string        `json:"error,omitempty"`      // why FAILED or WAITING
 	Sources   string        `json:"sources,omitempty"`    // fingerprint of the sources as a FAILED or WAITING attempt saw them
 	Failures  int           `json:"failures,omitempty"`   // FAILED attempts in a row
-	BlockedBy *Day          `json:"blocked_by,omitempty"` // the earliest day that is not DONE
+	BlockedBy *Day          `json:"blocked_by,omitempty"` // BLOCKED: the earliest day that was not DONE when this one was asked for
 }
 
 // Terminal reports whether the attempt is over: a message for it may be acknowledged.
