@@ -93,7 +93,7 @@ func TestExactAndResiduePartition(t *testing.T) {
 	for round, mode := range []model.MatchMode{model.ModeOne, model.ModeSum, model.ModeOne, model.ModeSum} {
 		r := rand.New(rand.NewPCG(7, uint64(round)))
 		d := day.Add(round)
-		all := books(r, 700)
+		all := books(r, 400)
 		snapshot, run := runID(10*round), runID(10*round+1)
 		pulled, carried := all[:len(all)*4/5], all[len(all)*4/5:]
 		b.land(snapshot, d, pulled...)
@@ -136,8 +136,9 @@ func checkPartition(t *testing.T, b *bundle, c store.Comparison, rules model.Rul
 		}
 	}
 	// What is left to judge is what needs it: a plain match is never handed out.
+	byKey := groups(all)
 	for _, key := range keys {
-		g := groups(all)[key]
+		g := byKey[key]
 		if c.Mode == model.ModeOne && len(g.Ledger) == 1 && len(g.Channel) == 1 {
 			out := rules.Judge(*g, func(model.Day) bool { return true })
 			require.NotEqual(t, model.Matched, out.Verdict, "key %q", key)
@@ -170,7 +171,8 @@ func plain(entries []model.Entry) []string {
 // carry lands entries in a pool of the day before and carries them into a run.
 func (b *bundle) carry(run string, d model.Day, entries []model.Entry) {
 	b.t.Helper()
-	pool := runID(int(d)*1000 + len(entries))
+	b.pools++
+	pool := runID(1_000_000 + b.pools)
 	r, err := b.Results(b.ctx, job, d.Add(-1), pool, 1)
 	require.NoError(b.t, err)
 	want := map[model.Side]model.Totals{model.Ledger: {}, model.Channel: {}}
@@ -203,7 +205,7 @@ func TestCarryInOfNothing(t *testing.T) {
 func TestResidueInRanges(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	all := books(rand.New(rand.NewPCG(3, 3)), 300)
+	all := books(rand.New(rand.NewPCG(3, 3)), 60)
 	for range 40 {
 		all = append(all, entry(model.Ledger, "many", "1"))
 	}
@@ -218,7 +220,7 @@ func TestResidueInRanges(t *testing.T) {
 	}
 	want := read(1_000_000)
 	require.NotEmpty(t, want)
-	for _, rows := range []int{1, 7, 100, len(all) - 1} {
+	for _, rows := range []int{9, 41, 100, len(all) - 1} {
 		require.Equal(t, want, read(rows), "ranges of %d rows", rows)
 	}
 }

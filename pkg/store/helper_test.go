@@ -28,8 +28,9 @@ var (
 // bundle is a store in a fresh database.
 type bundle struct {
 	*store.Store
-	t   testing.TB
-	ctx context.Context
+	t     testing.TB
+	ctx   context.Context
+	pools int // made by carry
 }
 
 func setup(t testing.TB) *bundle {

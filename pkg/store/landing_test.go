@@ -91,8 +91,8 @@ func TestSumsBeyondDecimal128(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.land(runID(1), day, entry(model.Ledger, "k", "1"))
-	b.exec(`INSERT INTO entries SELECT * REPLACE (toDecimal128('999999999999999999999999999999.99999999', 8) AS amount,
-		arrayJoin(['ledger', 'channel']) AS side) FROM entries, numbers(20)`)
+	b.exec(`INSERT INTO entries SELECT e.* REPLACE (toDecimal128('999999999999999999999999999999.99999999', 8) AS amount,
+		arrayJoin(['ledger', 'channel']) AS side) FROM entries AS e, numbers(20) AS n`)
 	b.exec(`DELETE FROM entries WHERE amount = 1`)
 	got, err := b.SnapshotTotals(b.ctx, job, day, runID(1), model.Ledger)
 	require.NoError(t, err)
