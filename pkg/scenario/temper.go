@@ -52,7 +52,7 @@ func (t temper) yaml(start model.Day) string {
     timezone: %s
     start: %s
     calendar: daily
-    due: { after: 1, at: "01:00", patience: 10h }
+    due: { after: 1, at: "01:00", patience: 24h }
     order: %s
     backfill: { max_days: 60 }
     carry: { days: %d }

@@ -271,7 +271,7 @@ func (a *attempt) fail(ctx context.Context, cause error) error {
 	now := a.r.Clock.Now()
 	a.mark.Status, a.mark.FinishedAt, a.mark.BeatAt, a.mark.Error = model.Failed, &now, now, cause.Error()
 	a.mark.Failures++
-	a.mark.Sources = a.fingerprint(ctx)
+	a.mark.Sources, a.mark.BlockedBy = a.fingerprint(ctx), nil
 	if err := a.holding.Save(ctx, a.mark); err != nil {
 		return err
 	}
@@ -294,7 +294,11 @@ func (a *attempt) notThere(ctx context.Context, why error) bus.Verdict {
 	now := a.r.Clock.Now()
 	if !now.Before(deadline) {
 		late := fmt.Errorf("still not there %s after the day became due (due.patience): %w", a.job.Due.Patience, why)
-		if err := a.fail(ctx, late); err != nil {
+		err := a.begin(ctx) // a failure is a run's, so that each has an id of its own
+		if err == nil {
+			err = a.fail(ctx, late)
+		}
+		if err != nil {
 			a.log.Warn("could not mark the day as failed", "err", err)
 			return bus.Retry(trouble).Because("could_not_write")
 		}
