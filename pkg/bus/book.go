@@ -47,7 +47,7 @@ type book struct {
 	counts   Snapshot
 	inFlight map[uint64]int // by stream sequence; a late redelivery can make it two
 	waiting  map[uint64]waiting
-	given    bool // the drain is over: whoever still works has no say any more
+	gaveUp   bool // the drain is over: whoever still works has no say any more
 }
 
 func newBook(o ConsumerOptions, clock clockwork.Clock) *book {
@@ -105,7 +105,7 @@ func (b *book) panicked() {
 func (b *book) abandon() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.given = true
+	b.gaveUp = true
 	return b.flying()
 }
 
@@ -117,11 +117,11 @@ func (b *book) flying() int {
 	return n
 }
 
-// mayspeak is false once the drain gave the message up.
-func (b *book) mayspeak(Delivery) bool {
+// maySpeak is false once the drain gave the message up.
+func (b *book) maySpeak() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.given
+	return !b.gaveUp
 }
 
 func (b *book) snapshot() Snapshot {

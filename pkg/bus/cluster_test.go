@@ -48,22 +48,21 @@ func startCluster(t *testing.T) []*server.Server {
 	return servers
 }
 
-// stepdown makes the stream's leader resign, over and over.
-func stepdown(ctx context.Context, b *bus.Bus, every time.Duration) (count int) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return count
-		case <-tick.C:
-			one, cancel := context.WithTimeout(ctx, time.Second)
-			if _, err := b.Conn().RequestWithContext(one, "$JS.API.STREAM.LEADER.STEPDOWN."+bus.StreamDays, nil); err == nil {
-				count++
+// stepdowns makes the stream's leader resign once for every value sent on the returned channel.
+func stepdowns(t *testing.T, b *bus.Bus) (now chan<- struct{}, count func() int) {
+	t.Helper()
+	ch, done := make(chan struct{}, 100), make(chan int, 1)
+	go func() {
+		n := 0
+		for range ch {
+			_, err := b.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN."+bus.StreamDays, nil, 2*time.Second)
+			if err == nil {
+				n++
 			}
-			cancel()
 		}
-	}
+		done <- n
+	}()
+	return ch, func() int { close(ch); return receive(t, done) }
 }
 
 // Leaders resign while one by one and window by window are published: each there once.
@@ -74,20 +73,51 @@ func TestClusterStepdowns(t *testing.T) {
 	b := open(t, connect(t, servers[0].ClientURL()), opts)
 	other := open(t, connect(t, servers[1].ClientURL()), opts)
 
-	ctx, cancel := context.WithCancel(t.Context())
-	steps := make(chan int, 1)
-	go func() { steps <- stepdown(ctx, other, 400*time.Millisecond) }()
-
-	const single, all = 500, 1500
+	now, count := stepdowns(t, other)
+	const single, all = 500, 1200
 	for i := range single {
+		if i%100 == 50 {
+			now <- struct{}{}
+		}
 		publish(t, b, dueSubject(t, i), fmt.Sprint("id/", i))
 	}
-	_, err := b.PublishAll(t.Context(), days(t, all, nil), nil) // the first 500 are duplicates
+	resign := func() { now <- struct{}{} }
+	// The first 500 are duplicates.
+	_, err := b.PublishAll(t.Context(), days(t, all, map[int]func(){700: resign, 1000: resign}), nil)
 	require.NoError(t, err)
-	cancel()
-	require.Greater(t, receive(t, steps), 2, "too few leader changes to prove anything")
+	require.Greater(t, count(), 3, "too few leader changes to prove anything")
 
 	stored := subjects(replay(t, other, bus.StreamDays))
 	require.ElementsMatch(t, wantSubjects(t, all), stored)
 	require.Equal(t, wantSubjects(t, single), stored[:single])
+}
+
+// Three replicas of a service on three servers, leaders of stream and consumer resign: everything is
+// handled, and settled in the end.
+func TestClusterConsume(t *testing.T) {
+	t.Parallel()
+	servers := startCluster(t)
+	const n = 200
+	options, done := watch(options())
+	var buses []*bus.Bus
+	for _, srv := range servers {
+		b := open(t, connect(t, srv.ClientURL()), bus.Options{Replicas: 3, Timeout: time.Second})
+		buses = append(buses, b)
+		consume(t, b.Consumer(options, func(context.Context, bus.Delivery) bus.Verdict { return bus.Ack() }))
+	}
+	seen := map[string]bool{}
+	for i := range n {
+		if i%50 == 25 {
+			_, err := buses[0].Conn().Request("$JS.API.CONSUMER.LEADER.STEPDOWN."+bus.StreamDays+"."+durable, nil, 5*time.Second)
+			require.NoError(t, err)
+		}
+		publish(t, buses[i%3], dueSubject(t, i), fmt.Sprint("id/", i))
+	}
+	for len(seen) < n {
+		seen[receive(t, done).Subject] = true
+	}
+	require.Eventually(t, func() bool {
+		pending, ackPending, err := buses[1].Pending(t.Context(), bus.StreamDays, durable)
+		return err == nil && pending == 0 && ackPending == 0
+	}, 20*time.Second, 100*time.Millisecond)
 }

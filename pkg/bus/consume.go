@@ -258,7 +258,7 @@ func (c *Consumer) handle(ctx context.Context, msg *nats.Msg) {
 	}
 	c.book.begin(d)
 	v := c.decide(ctx, msg, d).effective(d)
-	if !c.book.mayspeak(d) {
+	if !c.book.maySpeak() {
 		c.log.Warn("verdict thrown away: it came after the drain timeout", "subject", d.Subject, "seq", d.Seq)
 		return
 	}
@@ -302,7 +302,7 @@ func (c *Consumer) keep(msg *nats.Msg, d Delivery, done <-chan struct{}) {
 		case <-done:
 			return
 		case <-t.Chan():
-			if !c.book.mayspeak(d) {
+			if !c.book.maySpeak() {
 				return
 			}
 			if err := c.bus.nc.Publish(msg.Reply, wordProgress); err != nil {
