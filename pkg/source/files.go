@@ -33,7 +33,7 @@ func expandPath(pattern string, day model.Day) (string, error) {
 			layout, isLayout = dayLayout, true
 		}
 		if !closed || !isLayout || !isDateLayout(layout) {
-			return "", fmt.Errorf("path %q: {%s} is not known: write {date}, or {date:20060102} with the layout of 2 January 2006: %w", pattern, name, ErrSpec)
+			return "", fmt.Errorf("path %q: {%s} is not known: write {date}, or {date:20060102} with the layout of 2 January 2006", pattern, name)
 		}
 		b.WriteString(day.UTC().Format(layout))
 		rest = tail
@@ -58,7 +58,7 @@ type found struct {
 func listFiles(pattern, root string, day model.Day) ([]found, error) {
 	expanded, err := expandPath(pattern, day)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", err, ErrSpec)
 	}
 	paths, err := glob(root, expanded)
 	if err != nil {
