@@ -127,6 +127,12 @@ var wrongJob = []wrong{
 	{"due a word", replace(good, `{ after: 1, at: "01:00" }`, `01:00`), []string{
 		`5:10: jobs[0].due: must be a mapping, is a single value; write due: { after: 1, at: "01:00" }`,
 	}},
+	{"due before the day ends", replace(good, `after: 1`, `after: 0`), []string{
+		`5:10: jobs[0].due: a day would be due before it has ended; raise after, or set at to the cutoff or later`,
+	}},
+	{"the same file every day", replace(good, `ledger/{date}.csv`, `ledger/all.csv`), []string{
+		`7:12: jobs[0].ledger.csv: every business day would read the same input; put {date} into the path, or {date:Date}, {from:DateTime64(3)} and {to:DateTime64(3)} into the query`,
+	}},
 	{"due after a fraction", replace(good, `after: 1`, `after: 1.5`), []string{
 		`5:19: jobs[0].due.after: "1.5" is not a whole number between 0 and 366; write plain digits in that range`,
 	}},

@@ -51,8 +51,12 @@ func readJob(at cursor, names map[string]cursor) Job {
 	o.need("start", "give the first business day as YYYY-MM-DD", into(&j.Start, parseDay))
 	o.opt("calendar", func(c cursor) { readCalendar(c, &j.Calendar) })
 	o.opt("cutoff", into(&j.Cutoff, parseTimeOfDay))
-	o.need("due", `say when a day may be reconciled, such as due: { after: 1, at: "01:00" }`,
-		func(c cursor) { readDue(c, &j.Due) })
+	o.need("due", `say when a day may be reconciled, such as due: { after: 1, at: "01:00" }`, func(c cursor) {
+		before := len(c.d.problems)
+		if readDue(c, &j.Due); len(c.d.problems) == before {
+			checkDueAfterEnd(c, j.Job)
+		}
+	})
 	o.opt("order", into(&j.Order, oneOf(model.Strict, model.Independent)))
 	o.opt("backfill", func(c cursor) {
 		b, _ := c.object("write backfill: { max_days: 30 }", "max_days")
@@ -87,6 +91,18 @@ func readDue(at cursor, due *model.Due) {
 	o.need("after", "give the number of days after the business day", into(&due.AfterDays, countFrom(0, dueAfterMax)))
 	o.need("at", `give the time of day in the job's zone, such as "01:00"`, into(&due.At, parseTimeOfDay))
 	o.opt("patience", into(&due.Patience, durationFrom(time.Second)))
+}
+
+// checkDueAfterEnd refuses a day that would be reconciled before it is over: what is paid in the rest of it would be in no
+// snapshot.
+func checkDueAfterEnd(at cursor, j model.Job) {
+	if j.Location == nil {
+		return // the zone is wrong, which was said
+	}
+	day := j.Calendar.Next(j.Start)
+	if _, end := j.Span(day); j.DueAt(day).Before(end) {
+		at.fail("a day would be due before it has ended", "raise after, or set at to the cutoff or later")
+	}
 }
 
 func readAudit(at cursor, a *model.AuditRule) {

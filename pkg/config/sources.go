@@ -48,6 +48,10 @@ func readSource(at cursor, spec *source.Spec) bool {
 	if len(at.d.problems) == before {
 		checkSpec(o.values[string(spec.Kind)], *spec)
 	}
+	if len(at.d.problems) == before && spec.SameEveryDay() {
+		o.values[string(spec.Kind)].fail("every business day would read the same input",
+			"put {date} into the path, or {date:Date}, {from:DateTime64(3)} and {to:DateTime64(3)} into the query")
+	}
 	return len(at.d.problems) == before
 }
 
