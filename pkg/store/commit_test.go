@@ -98,10 +98,10 @@ func TestWhichVersionWins(t *testing.T) {
 	require.Equal(t, []string{"rebuilt 1 open none"}, b.shown(store.DiffQuery{}), "fences that begin anew lose nothing")
 }
 
-// versioned commits n versions of one batch, each with as many diffs and carried entries as its number, in as little time
-// between the rows and their commit as can be.
-func (b *bundle) versioned(n int) error {
-	for v := 1; v <= n; v++ {
+// versions commits one version of a batch after the other, each with as many diffs and carried entries as its number and
+// in as little time between the rows and their commit as can be, until it is told to stop and has made 50.
+func (b *bundle) versions(stop <-chan struct{}) error {
+	for v := 1; ; v++ {
 		p := []any{clickhouse.Named("v", v), clickhouse.Named("run", runID(v)), clickhouse.Named("day", day.String())}
 		for _, insert := range []string{
 			`INSERT INTO diffs (job, biz_date, run_id, version, state, diff_id) SELECT 'wechat', {day:Date}, {run:String}, {v:UInt64}, 'open', toString(number) FROM numbers({v:UInt64})`,
@@ -112,18 +112,24 @@ func (b *bundle) versioned(n int) error {
 				return err
 			}
 		}
+		select {
+		case <-stop:
+			if v >= 50 {
+				return nil
+			}
+		default:
+		}
 	}
-	return nil
 }
 
-// TestReadersSeeWholeVersions reads all the time while 50 versions are committed. The server is told to wait before it
+// TestReadersSeeWholeVersions reads all the time while versions are committed. With a pause the server waits before it
 // fixes what a query sees of each table, so that commits fall between.
 func TestReadersSeeWholeVersions(t *testing.T) {
 	t.Parallel()
-	for _, pause := range []int{0, 300} {
-		t.Run(fmt.Sprintf("pause %d ms", pause), func(t *testing.T) {
+	for _, tc := range []struct{ pause, reads int }{{0, 150}, {250, 10}} {
+		t.Run(fmt.Sprintf("pause %d ms", tc.pause), func(t *testing.T) {
 			t.Parallel()
-			require.NoError(t, setup(t).readWhileCommitting(50, pause,
+			require.NoError(t, setup(t).readWhileCommitting(tc.reads, tc.pause,
 				`SELECT count(), min(version), max(version), uniqExact(run_id) FROM diffs_current WHERE job = 'wechat'`,
 				`SELECT count(), min(version), max(version), uniqExact(run_id) FROM carried_current`))
 		})
@@ -134,27 +140,29 @@ func TestReadersSeeWholeVersions(t *testing.T) {
 // does see a version without its rows.
 func TestReadersOfThePlainFormSeeGaps(t *testing.T) {
 	t.Parallel()
-	require.ErrorIs(t, setup(t).readWhileCommitting(50, 300, `SELECT count(), min(version), max(version), uniqExact(run_id) FROM diffs
+	require.ErrorIs(t, setup(t).readWhileCommitting(1000, 250, `SELECT count(), min(version), max(version), uniqExact(run_id) FROM diffs
 		WHERE (job, biz_date, run_id) IN (SELECT job, biz_date, argMax(run_id, (version, fence)) FROM batches GROUP BY job, biz_date)`), errTorn)
 }
 
 var errTorn = errors.New("not one whole version")
 
-// readWhileCommitting runs each query over and over while versions are committed.
-func (b *bundle) readWhileCommitting(versions, pause int, queries ...string) error {
-	done := make(chan struct{})
-	var work errgroup.Group
-	work.Go(func() error { defer close(done); return b.versioned(versions) })
+// readWhileCommitting runs each query so many times while versions are committed.
+func (b *bundle) readWhileCommitting(reads, pause int, queries ...string) error {
+	stop := make(chan struct{})
+	var writer, readers errgroup.Group
+	writer.Go(func() error { return b.versions(stop) })
 	for _, query := range queries {
-		work.Go(func() error { return b.watch(done, pause, query) })
+		readers.Go(func() error { return b.watch(reads, pause, query) })
 	}
-	return work.Wait()
+	err := readers.Wait()
+	close(stop)
+	return errors.Join(err, writer.Wait())
 }
 
-func (b *bundle) watch(done <-chan struct{}, pause int, query string) error {
+func (b *bundle) watch(reads, pause int, query string) error {
 	ctx := clickhouse.Context(b.ctx, clickhouse.WithSettings(clickhouse.Settings{"merge_tree_storage_snapshot_sleep_ms": pause}))
 	var seen uint64
-	for {
+	for range reads {
 		var n, low, high, runs uint64
 		if err := b.Conn().QueryRow(ctx, query).Scan(&n, &low, &high, &runs); err != nil {
 			return err
@@ -163,14 +171,8 @@ func (b *bundle) watch(done <-chan struct{}, pause int, query string) error {
 			return fmt.Errorf("%d rows of the versions %d to %d of %d runs after version %d: %w: %s", n, low, high, runs, seen, errTorn, query)
 		}
 		seen = n
-		select {
-		case <-done:
-			if seen > 0 {
-				return nil
-			}
-		default:
-		}
 	}
+	return nil
 }
 
 // TestEntriesCurrent shows the snapshot and the carried entries that the newest version compared, and no others.
