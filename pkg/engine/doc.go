@@ -25,8 +25,9 @@
 //
 //   - Address and credential never change. The parent owns the listening socket
 //     and hands it down, so a client that connects while the child is being
-//     restarted waits in the socket's queue instead of being refused. What was in
-//     flight when the child died fails with a broken connection; its outcome is
+//     restarted waits in the socket's queue instead of being refused; only when
+//     an attempt fails are those that wait let go with an error. What was in flight
+//     when the child died fails with a broken connection; its outcome is
 //     unknown, and only idempotent work may be repeated.
 //   - One process per data folder. The child holds a lock for its whole life, so
 //     the lock says the truth even if the parent has been killed.

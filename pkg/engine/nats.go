@@ -79,17 +79,27 @@ func (n *NATS) start(ctx context.Context, dir string, opt NATSOptions, logger *s
 	}
 	n.srv.SetLoggerV2(natsLog{logger}, logger.Enabled(ctx, slog.LevelDebug), false, false)
 	n.srv.Start()
-	wait := natsStart
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(deadline))
-	}
-	if !n.srv.ReadyForConnections(wait) {
-		return errors.New("the server does not take connections in time")
+	if err := n.awaitReady(ctx); err != nil {
+		return err
 	}
 	if !n.srv.JetStreamEnabled() {
 		return errors.New("JetStream does not start; see the log")
 	}
 	return ctx.Err()
+}
+
+// awaitReady waits in short steps, so that ctx is heard.
+func (n *NATS) awaitReady(ctx context.Context) error {
+	const step = 100 * time.Millisecond
+	for range natsStart / step {
+		if n.srv.ReadyForConnections(step) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return errors.New("the server does not take connections in time")
 }
 
 // URL is the address without the secret.

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -82,8 +83,30 @@ func (c *ClickHouse) keepRunning(life context.Context, first chan<- error) {
 		backoff = min(2*backoff, backoffMax)
 		c.restarts.Add(1)
 		started = c.clock.Now()
-		ch, err = c.spawn(life)
+		if ch, err = c.spawn(life); err != nil {
+			c.refuseQueued()
+		}
 	}
+}
+
+// refuseQueued ends the connections that wait for a child which did not come up,
+// so that their clients learn it instead of waiting for the next attempt.
+func (c *ClickHouse) refuseQueued() {
+	raw, err := c.listener.SyscallConn()
+	if err != nil {
+		return
+	}
+	// The socket is shared with the dead child, which may have left it blocking.
+	_ = raw.Control(func(fd uintptr) { _ = syscall.SetNonblock(int(fd), true) })
+	_ = c.listener.SetDeadline(c.clock.Now().Add(20 * time.Millisecond))
+	for {
+		conn, err := c.listener.Accept()
+		if err != nil {
+			break
+		}
+		_ = conn.Close()
+	}
+	_ = c.listener.SetDeadline(time.Time{})
 }
 
 // child is one running child process.

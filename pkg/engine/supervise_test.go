@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/gofrs/flock"
 	"github.com/stretchr/testify/require"
 
 	"daybreak/pkg/engine"
@@ -109,6 +110,27 @@ func TestASecondProcessOnTheFolderIsRefused(t *testing.T) {
 	require.NotEqual(t, 0, again.Pid())
 }
 
+func TestClientsLearnThatTheEngineDoesNotComeBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ch, err := start(t, dir)
+	require.NoError(t, err)
+	conn, ctx := openWith(t, ch.Options())
+	require.NoError(t, conn.Ping(ctx))
+
+	lock := flock.New(filepath.Join(dir, "lock"))
+	locked := make(chan error, 1)
+	go func() {
+		_, err := lock.TryLockContext(ctx, time.Millisecond)
+		locked <- err
+	}()
+	require.NoError(t, syscall.Kill(ch.Pid(), syscall.SIGKILL))
+	require.NoError(t, <-locked, "the lock is free between two children")
+	require.Error(t, conn.Ping(ctx), "refused, not left hanging")
+	require.NoError(t, lock.Unlock())
+	require.Eventually(t, func() bool { return conn.Ping(ctx) == nil }, 30*time.Second, 10*time.Millisecond)
+}
+
 func TestTheChildIgnoresInterrupts(t *testing.T) {
 	t.Parallel()
 	ch, err := start(t, t.TempDir())
@@ -181,7 +203,7 @@ func TestTheChildEndsWithAKilledParent(t *testing.T) {
 	require.NoError(t, err, "the successor gets the folder at once")
 }
 
-func TestAProgramWithoutTheChildHookIsTold(t *testing.T) {
+func TestAMissingOrBrokenLibraryIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notalib.so"), []byte("no library"), 0o600))
