@@ -161,7 +161,7 @@ func TestWrongParquet(t *testing.T) {
 		"fractional id":   {with("id", parquet.Decimal(2, 9, parquet.Int32Type), parquet.Int32Value(1)), `f.parquet: column "id" is DECIMAL(9,2) and cannot be an id: want text or integers`},
 		"a date as id":    {with("id", parquet.Date(), parquet.Int32Value(1)), `f.parquet: column "id" is DATE and cannot be an id: want text or integers`},
 		"money of dates":  {with("amount", parquet.Date(), parquet.Int32Value(1)), `f.parquet: column "amount" is DATE and cannot be an amount: want a decimal, an integer or text`},
-		"bare integer":    {with("occurred_at", parquet.Leaf(parquet.Int64Type), parquet.Int64Value(1790784000000)), `f.parquet: column "occurred_at" is INT64 and cannot be an instant: want a timestamp, a date or text; of integers say with time_format whether they are unix or unix_ms`},
+		"bare integer":    {with("occurred_at", parquet.Leaf(parquet.Int64Type), parquet.Int64Value(1790784000000)), `f.parquet: column "occurred_at" is INT(64,true) and cannot be an instant: want a timestamp, a date or text; of integers say with time_format whether they are unix or unix_ms`},
 		"INT96":           {with("occurred_at", parquet.Leaf(parquet.Int96Type), parquet.Value{}), `f.parquet: column "occurred_at" is INT96 and cannot be an instant: want a timestamp, a date or text; of integers say with time_format whether they are unix or unix_ms`},
 		"column missing":  {parquetBytes(t, parquet.Group{"Key": text, "amount": text}), `f.parquet: columns missing "key", "id", "occurred_at"; found: "Key", "amount"`},
 		"empty key":       {with("key", parquet.Optional(text), parquet.Value{}), `f.parquet:1:key: column "key": key is empty, but the match key needs it`},

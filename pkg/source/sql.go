@@ -36,11 +36,27 @@ func checkSelect(sql string) error {
 			return errors.New("there is more than one statement: write one SELECT")
 		case strings.EqualFold(w, "INTO") && strings.EqualFold(next, "OUTFILE"):
 			return errors.New("INTO OUTFILE may not be used: the rows are read by the program")
-		case strings.EqualFold(w, "FORMAT") && i > 0 && words[i-1] != "." && isWord(next):
+		case isFormatClause(words, i):
 			return errors.New("FORMAT may not be used: the rows are read in the program's own format")
 		}
 	}
 	return nil
+}
+
+// isFormatClause tells FORMAT name at the end of a statement, or before its settings, from a column of that name.
+func isFormatClause(words []string, i int) bool {
+	if i == 0 || !strings.EqualFold(words[i], "FORMAT") || i+1 == len(words) || !isWord(words[i+1]) {
+		return false
+	}
+	if i+2 < len(words) && !strings.EqualFold(words[i+2], "SETTINGS") {
+		return false
+	}
+	switch before := strings.ToUpper(words[i-1]); before {
+	case "BY", "SELECT", "WHERE", "AND", "OR", "NOT", "ON":
+		return false
+	default:
+		return isWordByte(before[0]) || strings.Contains(")]'\"`", before)
+	}
 }
 
 func isWord(w string) bool { return w != "" && isWordByte(w[0]) && (w[0] < '0' || w[0] > '9') }

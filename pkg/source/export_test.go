@@ -1,0 +1,4 @@
+package source
+
+// QueryContext is what queries run under.
+var QueryContext = queryContext
