@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"golang.org/x/crypto/bcrypt"
 )
 
 // natsStart bounds the start, which replays the streams' state.
@@ -65,10 +66,16 @@ func StartNATS(ctx context.Context, opt NATSOptions) (*NATS, error) {
 
 func newPassword() string { return rand.Text() + rand.Text() } // 52 base32 letters, 260 bits
 
-func (n *NATS) start(ctx context.Context, dir string, opt NATSOptions, logger *slog.Logger) (err error) {
+func (n *NATS) start(ctx context.Context, dir string, opt NATSOptions, logger *slog.Logger) error {
+	// The server warns about plain passwords. The cheapest hash is enough for a
+	// secret of 260 random bits, and keeps connecting fast.
+	hash, err := bcrypt.GenerateFromPassword([]byte(n.password), bcrypt.MinCost)
+	if err != nil {
+		return err
+	}
 	n.srv, err = server.NewServer(&server.Options{
 		ServerName: "daybreak-embedded", Host: "127.0.0.1", Port: cmp.Or(opt.Port, server.RANDOM_PORT),
-		Username: n.user, Password: n.password,
+		Username: n.user, Password: string(hash),
 		JetStream: true, StoreDir: dir, SyncAlways: true,
 		JetStreamMaxStore: opt.MaxStoreBytes,
 		MaxPayload:        cmp.Or(opt.MaxPayloadBytes, int32(server.MAX_PAYLOAD_SIZE)),

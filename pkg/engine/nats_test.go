@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"os"
@@ -61,6 +62,17 @@ func TestOtherProgramsJoinNATSWithTheCredentialOnly(t *testing.T) {
 	_, js := stream(t, nc)
 	_, err = js.Publish(t.Context(), "s.y", nil)
 	require.NoError(t, err)
+}
+
+func TestNATSStartsWithoutAWarning(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	n, err := engine.StartNATS(t.Context(), engine.NATSOptions{
+		Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	require.NoError(t, err)
+	n.Close()
+	require.Empty(t, said.String())
 }
 
 func TestASecondNATSOnTheFolderIsRefused(t *testing.T) {
