@@ -73,6 +73,7 @@ func createBucket(ctx context.Context, js jetstream.JetStream, o Options) (jetst
 		MaxBytes: o.MaxBytes, LimitMarkerTTL: markerTTL,
 	}
 	for attempt := 0; ; attempt++ {
+		keepOperatorSettings(ctx, js, &cfg)
 		bucket, err := js.CreateOrUpdateKeyValue(ctx, cfg)
 		if err == nil {
 			return bucket, nil
@@ -83,6 +84,18 @@ func createBucket(ctx context.Context, js jetstream.JetStream, o Options) (jetst
 			return nil, err
 		}
 	}
+}
+
+// keepOperatorSettings takes over what an operator set on an existing bucket and
+// this package has no opinion about: where it lives, what it is labelled, and a
+// copy of every accepted write that somebody listens to.
+func keepOperatorSettings(ctx context.Context, js jetstream.JetStream, cfg *jetstream.KeyValueConfig) {
+	stream, err := js.Stream(ctx, "KV_"+cfg.Bucket)
+	if err != nil {
+		return // there is none yet, or creating will say what is wrong
+	}
+	have := stream.CachedInfo().Config
+	cfg.RePublish, cfg.Placement, cfg.Metadata, cfg.Description = have.RePublish, have.Placement, have.Metadata, have.Description
 }
 
 // subject of a key.

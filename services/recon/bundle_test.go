@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"daybreak/pkg/bus"
@@ -24,7 +26,10 @@ import (
 	"daybreak/services/recon"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+func TestMain(m *testing.M) {
+	runChildIfAsked()
+	enginetest.Main(m)
+}
 
 // bundle is a book on real engines, with nobody working on it yet.
 type bundle struct {
@@ -36,6 +41,9 @@ type bundle struct {
 	control *control.Control
 	store   *store.Store
 	clock   clockwork.Clock
+	natsURL string
+	ch      *clickhouse.Options
+	close   func()
 }
 
 // at is a clock that stands still at an instant but lets timers run.
@@ -56,40 +64,64 @@ func setup(t *testing.T, days, entries int) *bundle {
 
 func open(t *testing.T, dir string, book *scenario.Book) *bundle {
 	t.Helper()
-	ctx := t.Context()
+	b, err := connect(t.Context(), dir, book, enginetest.NATS(t).ConnectURL(), enginetest.ClickHouse(t))
+	require.NoError(t, err)
+	t.Cleanup(b.close)
+	return b
+}
+
+// connect stands a bundle on running engines; a child process does the same as the test.
+func connect(ctx context.Context, dir string, book *scenario.Book, natsURL string, ch *clickhouse.Options) (*bundle, error) {
 	cfg, err := config.Load(book.Config)
-	require.NoError(t, err)
-	b := &bundle{dir: dir, book: book, cfg: cfg, clock: at{clockwork.NewRealClock(), book.Now()}}
-	nc, err := enginetest.NATS(t).Connect()
-	require.NoError(t, err)
-	t.Cleanup(nc.Close)
-	b.bus, err = bus.Open(ctx, nc, bus.Options{MaxBytesScale: 0.001})
-	require.NoError(t, err)
-	kvs, err := kv.Open(ctx, b.bus.JetStream(), kv.Options{Bucket: "daybreak", LeaseTTL: 3 * time.Second})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, kvs.Close(context.Background())) })
+	if err != nil {
+		return nil, err
+	}
+	b := &bundle{dir: dir, book: book, cfg: cfg, clock: at{clockwork.NewRealClock(), book.Now()}, natsURL: natsURL, ch: ch}
+	nc, err := nats.Connect(natsURL)
+	if err != nil {
+		return nil, err
+	}
+	if b.bus, err = bus.Open(ctx, nc, bus.Options{MaxBytesScale: 0.001}); err != nil {
+		return nil, err
+	}
+	kvs, err := kv.Open(ctx, b.bus.JetStream(), kv.Options{Bucket: "daybreak", LeaseTTL: leaseTTL})
+	if err != nil {
+		return nil, err
+	}
 	b.control = control.New(kvs)
-	b.store, err = store.Open(ctx, store.Options{Conn: enginetest.ClickHouse(t), Clock: b.clock})
-	require.NoError(t, err)
-	t.Cleanup(func() { b.store.Close() })
+	if b.store, err = store.Open(ctx, store.Options{Conn: ch, Clock: b.clock}); err != nil {
+		return nil, err
+	}
+	b.close = func() {
+		b.store.Close()
+		_ = kvs.Close(context.Background())
+		nc.Close()
+	}
 	env := source.Env{Root: cfg.Root, Conn: func(context.Context) (driver.Conn, error) { return b.store.Conn(), nil }}
 	for _, j := range cfg.Jobs {
-		ledger, err := source.Open(j.Ledger, env)
-		require.NoError(t, err)
-		channel, err := source.Open(j.Channel, env)
-		require.NoError(t, err)
+		ledger, ledgerErr := source.Open(j.Ledger, env)
+		channel, channelErr := source.Open(j.Channel, env)
+		if err := errors.Join(ledgerErr, channelErr); err != nil {
+			return nil, err
+		}
 		b.jobs = append(b.jobs, recon.Job{Job: j.Job, Ledger: ledger, Channel: channel})
 	}
-	return b
+	return b, nil
+}
+
+const leaseTTL = 3 * time.Second
+
+func (b *bundle) options(instance string, log *slog.Logger) recon.Options {
+	return recon.Options{
+		Jobs: b.jobs, Bus: b.bus, Control: b.control, Store: b.store, Clock: b.clock, Instance: instance, Workers: 3,
+		Poll: time.Second, AckWait: leaseTTL, Logger: log,
+	}
 }
 
 // start runs a recon until the test ends or stop is called.
 func (b *bundle) start(t *testing.T, change func(*recon.Options)) (stop func()) {
 	t.Helper()
-	opts := recon.Options{
-		Jobs: b.jobs, Bus: b.bus, Control: b.control, Store: b.store, Clock: b.clock, Instance: "test", Workers: 3,
-		Poll: time.Second, AckWait: 3 * time.Second, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-	}
+	opts := b.options("test", slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if change != nil {
 		change(&opts)
 	}
