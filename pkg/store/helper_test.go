@@ -35,7 +35,7 @@ type bundle struct {
 
 func setup(t testing.TB) *bundle {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	s, err := store.Open(ctx, store.Options{Conn: enginetest.ClickHouse(t), Clock: clockwork.NewFakeClockAt(epoch)})
 	require.NoError(t, err)

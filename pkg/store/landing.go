@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/shopspring/decimal"
@@ -72,12 +73,20 @@ func (l *Landing) Add(e model.Entry) error {
 		return l.err
 	}
 	l.totals.Add(e.Currency, 1, e.Amount)
-	l.rows = append(l.rows, e)
+	l.rows = appendDoubling(l.rows, e)
 	l.bytes += entryBytes(&e)
 	if len(l.rows) >= blockRowsMax || l.bytes >= blockBytesMax {
 		return l.flush(l.ctx)
 	}
 	return nil
+}
+
+// appendDoubling grows by doubling to the end: an entry is large, and append alone would copy a full block many times.
+func appendDoubling[R any](rows []R, r R) []R {
+	if len(rows) == cap(rows) {
+		rows = slices.Grow(rows, max(256, len(rows)))
+	}
+	return append(rows, r)
 }
 
 func (l *Landing) flush(ctx context.Context) error {

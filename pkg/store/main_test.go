@@ -6,4 +6,4 @@ import (
 	"daybreak/pkg/engine/enginetest"
 )
 
-func TestMain(m *testing.M) { enginetest.Main(m) }
+func TestMain(m *testing.M) { enginetest.MainNoLeaks(m) }

@@ -61,7 +61,7 @@ func (r *Results) Diff(d model.Diff) error {
 	if r.err = checkDiff(&d); r.err != nil {
 		return r.err
 	}
-	r.diffs = append(r.diffs, d)
+	r.diffs = appendDoubling(r.diffs, d)
 	r.counts.Diffs++
 	if len(r.diffs) >= diffBlockRowsMax {
 		r.flushDiffs(r.ctx)
@@ -77,7 +77,7 @@ func (r *Results) Carry(e model.Entry) error {
 	if r.err = checkEntry(&e); r.err != nil {
 		return r.err
 	}
-	r.carried = append(r.carried, e)
+	r.carried = appendDoubling(r.carried, e)
 	r.bytes += entryBytes(&e)
 	r.counts.Carried++
 	r.totals[e.Side].Add(e.Currency, 1, e.Amount)
