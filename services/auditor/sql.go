@@ -65,7 +65,7 @@ GROUP BY a.currency`
 	// kindsSQL counts the open diffs of each kind, those that are there twice, and those whose headline figures do not
 	// say what their amounts say. NULL headlines have no single figure to say.
 	kindsSQL = `
-SELECT kind, count(), count() - uniqExact(diff_id),
+SELECT kind, count(), toUInt64(count() - uniqExact(diff_id)),
     countIf(ledger_count != arraySum(amounts.ledger_count) OR channel_count != arraySum(amounts.channel_count)
         OR ifNull(ledger_amount != arraySum(arrayMap(x -> toDecimal256(x, 8), amounts.ledger)), false)
         OR ifNull(channel_amount != arraySum(arrayMap(x -> toDecimal256(x, 8), amounts.channel)), false)
