@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"daybreak/pkg/bus"
+	"daybreak/pkg/model"
+	"daybreak/services/recon"
+)
+
+const (
+	settlePoll  = 200 * time.Millisecond
+	settleTries = 2 // transient failures of a day before it counts as settled
+	auditRounds = 5 // an audit may ask for more work; each round must cure something or the next is the last
+)
+
+// once works off all that is due and says which days are not DONE.
+func (a *app) once(ctx context.Context, p *progress) error {
+	s, err := a.build(allServices...)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.recon.Run(ctx) })
+	g.Go(func() error {
+		defer cancel()
+		return a.workOff(ctx, s, p)
+	})
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return a.verdict(context.WithoutCancel(ctx))
+}
+
+// workOff publishes what is due, lets the auditor ask for what is missing, and waits until nothing moves any more.
+func (a *app) workOff(ctx context.Context, s *services, p *progress) error {
+	if _, err := s.ticker.Scan(ctx); err != nil {
+		return err
+	}
+	for range auditRounds {
+		before, err := a.lastSeq(ctx)
+		if err != nil {
+			return err
+		}
+		if err := a.settle(ctx, s.recon, p); err != nil {
+			return err
+		}
+		if _, err := s.auditor.Pass(ctx); err != nil {
+			return err
+		}
+		after, err := a.lastSeq(ctx)
+		if err != nil {
+			return err
+		}
+		if after == before {
+			return nil
+		}
+	}
+	return nil
+}
+
+// lastSeq is the sequence of the newest message on DAYS: an unchanged one means that nobody asked for anything.
+func (a *app) lastSeq(ctx context.Context) (uint64, error) {
+	stream, err := a.bus.JetStream().Stream(ctx, bus.StreamDays)
+	if err != nil {
+		return 0, err
+	}
+	info, err := stream.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return info.State.LastSeq, nil
+}
+
+// settle waits until every message is acknowledged or waits for something that only the world outside can change.
+func (a *app) settle(ctx context.Context, r *recon.Recon, p *progress) error {
+	tick := time.NewTicker(settlePoll)
+	defer tick.Stop()
+	for quiet := 0; quiet < 2; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		done, total, err := a.count(ctx)
+		if err != nil {
+			return err
+		}
+		p.show("days done", done, total)
+		still, err := a.still(ctx, r)
+		if err != nil {
+			return err
+		}
+		if quiet++; !still {
+			quiet = 0
+		}
+	}
+	return nil
+}
+
+// still reports whether nothing is in hand, nothing is to be pulled and what waits is not worth waiting for.
+func (a *app) still(ctx context.Context, r *recon.Recon) (bool, error) {
+	pending, unacked, err := a.bus.Pending(ctx, bus.StreamDays, recon.Durable)
+	if errors.Is(err, bus.ErrNotFound) {
+		return false, nil // the consumer is being made
+	}
+	if err != nil {
+		return false, err
+	}
+	now := r.Consumer().Snapshot()
+	if pending > 0 || !now.Idle() || unacked > now.WaitingCount {
+		return false, nil
+	}
+	for subject := range now.Waiting {
+		_, job, date, err := bus.ParseDay(subject)
+		if err != nil {
+			return false, nil
+		}
+		day, err := model.ParseDay(date)
+		if err != nil {
+			return false, nil
+		}
+		w, ok, err := a.control.Watermark(ctx, job, day)
+		if err != nil {
+			return false, err
+		}
+		waits := ok && (w.Status == model.Waiting || w.Status == model.Failed && w.Failures > settleTries)
+		if !waits {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// dayState is where one due day stands.
+type dayState struct {
+	Job       string
+	Day       model.Day
+	Watermark model.Watermark // zero: nobody has begun
+}
+
+// dueDays lists every due day of every job from its floor on, with where it stands.
+func (a *app) dueDays(ctx context.Context) ([]dayState, error) {
+	var out []dayState
+	now := a.clock.Now()
+	for _, j := range a.cfg.Jobs {
+		floor, ok, err := a.control.KeptFloor(ctx, j.Name)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			if floor, ok = j.FirstFloor(now); !ok {
+				continue
+			}
+		}
+		marks, err := a.control.Watermarks(ctx, j.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range j.DueDays(floor, now) {
+			out = append(out, dayState{j.Name, d, marks[d]})
+		}
+	}
+	return out, nil
+}
+
+func (a *app) count(ctx context.Context) (done, total int, err error) {
+	days, err := a.dueDays(ctx)
+	for _, d := range days {
+		if d.Watermark.Status == model.Done {
+			done++
+		}
+	}
+	return done, len(days), err
+}
+
+// verdict is the exit of --once: fine only when every due day is DONE.
+func (a *app) verdict(ctx context.Context) error {
+	days, err := a.dueDays(ctx)
+	if err != nil {
+		return err
+	}
+	var open []error
+	for _, d := range days {
+		if d.Watermark.Status != model.Done {
+			open = append(open, errors.New(d.String()))
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of %d due days are not DONE:\n%w", len(open), len(days), errors.Join(open...))
+}
+
+// String says where the day stands and why.
+func (d dayState) String() string {
+	w := d.Watermark
+	text := fmt.Sprintf("%s %s %s", d.Job, d.Day, w.Status)
+	switch {
+	case w.Status == "":
+		return fmt.Sprintf("%s %s MISSING: nobody has begun it", d.Job, d.Day)
+	case w.BlockedBy != nil:
+		return text + ": waits for " + w.BlockedBy.String()
+	case w.Error != "":
+		return text + ": " + w.Error
+	}
+	return text
+}

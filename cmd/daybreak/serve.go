@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"daybreak/services/auditor"
+	"daybreak/services/recon"
+	"daybreak/services/ticker"
+)
+
+// service names one of the three that up runs together.
+type service string
+
+const (
+	serviceTicker  service = "ticker"
+	serviceRecon   service = "recon"
+	serviceAuditor service = "auditor"
+)
+
+var allServices = []service{serviceTicker, serviceRecon, serviceAuditor}
+
+func (c *cli) serviceCommands() []*cobra.Command {
+	one := func(s service, short string) *cobra.Command {
+		cmd := &cobra.Command{
+			Use: string(s), Short: short, Example: fmt.Sprintf("  daybreak %s -f /etc/daybreak.yaml", s),
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				return c.withApp(cmd, func(a *app) error { return a.serve(cmd.Context(), s) })
+			},
+		}
+		c.nowFlag(cmd)
+		return cmd
+	}
+	engines := &cobra.Command{
+		Use: "engines", Short: "Run only the embedded engines, for service processes on this machine",
+		Example: "  daybreak engines -f daybreak.yaml",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withApp(cmd, func(a *app) error { return a.serve(cmd.Context()) })
+		},
+	}
+	return []*cobra.Command{
+		c.upCommand(), one(serviceTicker, "Run the ticker: publish which days are due"),
+		one(serviceRecon, "Run recon: reconcile the days that are due"),
+		one(serviceAuditor, "Run the auditor: prove the results and repair what is missing"), engines,
+	}
+}
+
+func (c *cli) nowFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.flags.now, "now", "", "set the clock to this RFC 3339 instant, for drills and tests")
+}
+
+func (c *cli) upCommand() *cobra.Command {
+	var once bool
+	cmd := &cobra.Command{
+		Use: "up", Short: "Run everything in one process until stopped",
+		Long: "Run ticker, recon and auditor in one process until stopped.\n\n" +
+			"With --once, work off all that is due and exit: 0 only if every due day is DONE, else 1 and the days that are not.",
+		Example: "  daybreak up -f daybreak.yaml\n  daybreak up -f daybreak.yaml --once --now 2026-10-31T02:00:00+08:00",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withApp(cmd, func(a *app) error {
+				if once {
+					return a.once(cmd.Context(), c.progress())
+				}
+				return a.serve(cmd.Context(), allServices...)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&once, "once", false, "work off all that is due, then exit")
+	c.nowFlag(cmd)
+	return cmd
+}
+
+// services are the running parts of one process with the registry that their metrics are in.
+type services struct {
+	registry *prometheus.Registry
+	ticker   *ticker.Ticker
+	recon    *recon.Recon
+	auditor  *auditor.Auditor
+}
+
+// build makes the named services; the others stay nil.
+func (a *app) build(names ...service) (*services, error) {
+	jobs, err := a.jobs()
+	if err != nil {
+		return nil, usage(err)
+	}
+	s := &services{registry: prometheus.NewRegistry()}
+	s.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, name := range names {
+		switch name {
+		case serviceTicker:
+			s.ticker = a.newTicker(s.registry)
+		case serviceRecon:
+			s.recon = a.newRecon(jobs, s.registry)
+		case serviceAuditor:
+			s.auditor = a.newAuditor(jobs, s.registry)
+		}
+	}
+	return s, nil
+}
+
+func (a *app) newTicker(reg prometheus.Registerer) *ticker.Ticker {
+	return ticker.New(ticker.Options{
+		Jobs: a.cfg.ModelJobs(), Publish: a.bus, Books: a.control, Clock: a.clock, Logger: a.log, Instance: a.instance,
+		Registerer: reg,
+	})
+}
+
+func (a *app) newRecon(jobs []job, reg prometheus.Registerer) *recon.Recon {
+	opts := recon.Options{
+		Bus: a.bus, Control: a.control, Store: a.store, Clock: a.clock, Instance: a.instance, Logger: a.log, Registerer: reg,
+		Workers: a.cfg.Recon.Workers, AckWait: a.cfg.Lease.TTL, Grace: a.cfg.Retention.Grace,
+	}
+	for _, j := range jobs {
+		opts.Jobs = append(opts.Jobs, recon.Job{Job: j.Job, Ledger: j.ledger, Channel: j.channel})
+	}
+	return recon.New(opts)
+}
+
+func (a *app) newAuditor(jobs []job, reg prometheus.Registerer) *auditor.Auditor {
+	return auditor.New(a.auditorOptions(jobs, reg))
+}
+
+// noSettling lets the auditor judge a day that by its clock finished just now, or in the future: --now may set it back.
+const noSettling = -100 * 365 * 24 * time.Hour
+
+// auditorOptions make an auditor. A command that runs the engines itself and ends soon has no services beside it whose
+// heartbeat could be missed, and nobody whose work on its way it would have to wait for.
+func (a *app) auditorOptions(jobs []job, reg prometheus.Registerer) auditor.Options {
+	opts := auditor.Options{
+		Bus: a.bus, Control: a.control, Conn: a.store.Conn(), Records: a.store, Clock: a.clock, Instance: a.instance, Logger: a.log,
+		Registerer: reg, Expect: []string{string(serviceTicker), string(serviceRecon), string(serviceAuditor)},
+	}
+	if a.owner && !a.serving {
+		opts.Expect, opts.Settle = nil, noSettling
+	}
+	for _, j := range jobs {
+		opts.Jobs = append(opts.Jobs, auditor.Job{Job: j.Job, Ledger: j.ledger, Channel: j.channel})
+	}
+	return opts
+}
+
+// run works until ctx ends or a service cannot go on.
+func (s *services) run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	if s.ticker != nil {
+		g.Go(func() error { return s.ticker.Run(ctx) })
+	}
+	if s.recon != nil {
+		g.Go(func() error { return s.recon.Run(ctx) })
+	}
+	if s.auditor != nil {
+		g.Go(func() error { return s.auditor.Run(ctx) })
+	}
+	g.Go(func() error { <-ctx.Done(); return nil })
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// serve runs services and their HTTP side until ctx ends.
+func (a *app) serve(ctx context.Context, names ...service) error {
+	a.serving = true
+	s, err := a.build(names...)
+	if err != nil {
+		return err
+	}
+	listener, err := a.listen(ctx)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.run(ctx) })
+	g.Go(func() error { return serveHTTP(ctx, listener, a.handler(s)) })
+	a.log.Info("running", "services", names, "http", listener.Addr().String(), "jobs", len(a.cfg.Jobs))
+	return g.Wait()
+}
+
+// listen opens http.listen. Where several services of one file run on one machine, the first has the port and the others
+// take one that is free and say which.
+func (a *app) listen(ctx context.Context) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", a.cfg.HTTP.Listen)
+	if err == nil || a.owner {
+		return l, wrapListen(err, a.cfg.HTTP.Listen)
+	}
+	host, _, splitErr := net.SplitHostPort(a.cfg.HTTP.Listen)
+	if splitErr != nil {
+		return nil, splitErr
+	}
+	l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	return l, wrapListen(err, host)
+}
+
+func wrapListen(err error, addr string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("http.listen %s: %w (another daybreak? choose another port in the file)", addr, err)
+}
+
+// handler serves /metrics, /healthz (this process lives) and /readyz (it can do its work).
+func (a *app) handler(s *services) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if err := a.ready(r.Context()); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ready")
+	})
+	return mux
+}
+
+// ready asks both engines.
+func (a *app) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := a.bus.JetStream().AccountInfo(ctx); err != nil {
+		return fmt.Errorf("nats: %w", err)
+	}
+	if err := a.store.Conn().Ping(ctx); err != nil {
+		return fmt.Errorf("clickhouse: %w", err)
+	}
+	return nil
+}
+
+func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	stop := context.AfterFunc(ctx, func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = server.Shutdown(ctx)
+	})
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
