@@ -115,16 +115,7 @@ func (c *ClickHouse) refetch(ctx context.Context, lib LibOptions) bool {
 // Options are for clickhouse.Open: HTTP on the loopback address, without
 // compression. Every call gives a fresh value that may be changed.
 func (c *ClickHouse) Options() *clickhouse.Options {
-	return &clickhouse.Options{
-		Protocol:     clickhouse.HTTP,
-		Addr:         []string{c.addr},
-		Auth:         clickhouse.Auth{Database: "default", Username: c.cfg.User, Password: c.cfg.Password},
-		Compression:  &clickhouse.Compression{Method: clickhouse.CompressionNone},
-		DialTimeout:  30 * time.Second,
-		ReadTimeout:  time.Hour, // until a statement's first block
-		MaxOpenConns: 16,
-		MaxIdleConns: 16,
-	}
+	return ClientOptions(c.addr, c.cfg.User, c.cfg.Password)
 }
 
 // Addr is host:port, the same for the engine's whole life.
