@@ -162,7 +162,7 @@ func (a *app) awaitRepaired(ctx context.Context, w wait, p *progress) (marks map
 		return nil, err
 	}
 	err = a.beside(ctx, s, func(ctx context.Context) error {
-		if err := a.workOff(ctx, s, p); err != nil {
+		if _, err := a.workOff(ctx, s, p); err != nil {
 			return err
 		}
 		marks, err = a.await(ctx, w, p)

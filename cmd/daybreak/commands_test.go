@@ -2,19 +2,27 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
+	"daybreak/pkg/bus"
+	"daybreak/pkg/config"
 	"daybreak/pkg/model"
 	"daybreak/pkg/scenario"
 )
@@ -69,22 +77,24 @@ func decodeRows(t *testing.T, text string) []map[string]any {
 	return out
 }
 
-// up runs everything in the background and returns what ends it.
-func (i *installation) up() (stop func() int) {
+// background runs services until stop, which gives their exit code.
+func (i *installation) background(name string) (stop func() int) {
 	i.t.Helper()
 	log := listenFor(`"msg":"running"`)
 	ctx, cancel := context.WithCancel(i.t.Context())
 	code := make(chan int, 1)
-	i.now = i.now.Add(time.Minute)
-	go func() {
-		code <- runWith(ctx, testEnvironment(log, log, i.vars()), []string{"up", "--now", i.now.Format(time.RFC3339)})
-	}()
+	args := []string{name}
+	if name == "up" {
+		i.now = i.now.Add(time.Minute)
+		args = append(args, "--now", i.now.Format(time.RFC3339))
+	}
+	go func() { code <- runWith(ctx, testEnvironment(log, log, i.vars()), args) }()
 	select {
 	case <-log.heard:
 	case c := <-code:
-		i.t.Fatalf("up ended with %d: %s", c, log)
+		i.t.Fatalf("%s ended with %d: %s", name, c, log)
 	case <-time.After(time.Minute):
-		i.t.Fatalf("up does not come up: %s", log)
+		i.t.Fatalf("%s does not come up: %s", name, log)
 	}
 	stop = func() int {
 		cancel()
@@ -117,17 +127,13 @@ func (i *installation) diffsOf() []scenario.Fault {
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	i := newInstallation(t)
-	before := i.run("status", "--format", "csv")
-	require.Equal(t, exitFine, before.code, before.err)
-	require.Equal(t, 9, strings.Count(before.out, ",MISSING,"), before.out)
-
 	once := i.run("up", "--once")
 	require.Equal(t, exitFine, once.code, once.err)
 	t.Run("replay alone", i.replayAlone)
 	t.Run("drill", i.drill)
 
 	i.t = t
-	stop := i.up()
+	stop := i.background("up")
 	t.Run("diffs", i.diffsAreThePlantedOnes)
 	t.Run("status", i.status)
 	t.Run("review", i.review)
@@ -141,10 +147,6 @@ func TestCommands(t *testing.T) {
 func (i *installation) replayAlone(t *testing.T) {
 	i.t = t
 	day := i.book.First.Add(1).String()
-	plan := i.fine("replay", "cards", day, "--dry-run")
-	require.Len(t, plan, 1)
-	require.Equal(t, "would replay", plan[0]["action"])
-	require.Nil(t, plan[0]["seq"])
 	rows := i.fine("replay", "cards", i.book.First.String()+".."+day, "--wait", "--reason", "why", "--by", "who")
 	require.Len(t, rows, 2)
 	for _, r := range rows {
@@ -250,6 +252,10 @@ func (i *installation) review(t *testing.T) {
 func (i *installation) replayBeside(t *testing.T) {
 	i.t = t
 	day := i.book.First.String()
+	plan := i.fine("replay", "cards", day, "--dry-run")
+	require.Len(t, plan, 1)
+	require.Equal(t, "would replay", plan[0]["action"])
+	require.Nil(t, plan[0]["seq"])
 	rows := i.fine("replay", "wallet", day, "--wait", "--timeout", "40s")
 	require.Equal(t, "DONE", rows[0]["status"])
 	kept := i.fine("diffs", "wallet", day, "--review", "investigating")
@@ -302,6 +308,8 @@ func (i *installation) events(t *testing.T) {
 	}
 	require.NotEmpty(t, i.fine("events", "--since", "1h", "--date", i.book.First.String()))
 	require.Empty(t, i.fine("events", "--since", time.Now().Add(time.Hour).Format(time.RFC3339)))
+	array := i.run("events", "--job", "split", "--format", "json")
+	require.True(t, json.Valid([]byte(array.out)))
 	asCSV := i.run("events", "--job", "wallet", "--format", "csv")
 	require.Contains(t, asCSV.out, "daybreak.diff.reviewed")
 	require.Contains(t, asCSV.out, "investigating by lin: =why")
@@ -368,4 +376,96 @@ func (i *installation) audit(t *testing.T) {
 	row := decodeRows(t, r.out)[0]
 	require.Equal(t, "source-changed", row["finding"])
 	require.Equal(t, true, row["nudged"])
+}
+
+// Where the engines run and no service does, a command says so in good time instead of waiting for ever.
+func TestCommandsWithoutServices(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	stop := i.background("engines")
+	for _, r := range i.fine("status") {
+		require.Equal(t, "MISSING", r["status"])
+		require.Nil(t, r["ledger_count"], "unknown is not zero")
+	}
+	day := i.book.First.Add(1)
+	plan := i.fine("replay", "cards", day.String(), "--dry-run")
+	require.Contains(t, plan[0]["note"], "waits until "+i.book.First.String()+", which is MISSING")
+
+	r := i.run("replay", "cards", day.String(), "--wait", "--timeout", "1s")
+	require.Equal(t, exitFailed, r.code, r.err)
+	require.Equal(t, "no answer yet", decodeRows(t, r.out)[0]["action"])
+	require.Equal(t, "MISSING", decodeRows(t, r.out)[0]["status"])
+
+	r = i.run("drill", "cards")
+	require.Equal(t, exitFailed, r.code)
+	require.Contains(t, r.err, "nothing was touched")
+
+	r = i.run("audit", "--format", "csv")
+	require.Equal(t, exitFound, r.code, r.err)
+	require.Contains(t, r.out, ",silent,")
+	require.Equal(t, 9, strings.Count(r.out, ",missing,"))
+
+	i.rejected(t, day)
+	require.Equal(t, exitFine, stop())
+}
+
+// rejected sees that recon refused a replay, which leaves no watermark.
+func (i *installation) rejected(t *testing.T, day model.Day) {
+	cfg, err := config.Load(i.book.Config)
+	require.NoError(t, err)
+	a, err := openApp(t.Context(), testEnvironment(nil, nil, nil), cfg, appOptions{clock: clockAt(i.now), log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer a.close()
+	require.False(t, a.owner)
+	subject, err := bus.DayReplayDay("split", day.String())
+	require.NoError(t, err)
+	for _, seq := range []string{"4711", "4712"} {
+		_, err = a.bus.Publish(t.Context(), bus.Message{Subject: bus.Dead(subject), ID: seq, Header: nats.Header{
+			bus.HeaderSeq: {seq}, bus.HeaderReason: {"because " + seq},
+		}})
+		require.NoError(t, err)
+	}
+	for seq, want := range map[uint64]string{4711: "", 4712: "because 4712"} {
+		p := &replayDay{day: day, seq: seq, action: published}
+		given, err := a.rejections(t.Context(), "split", []model.Day{day}, map[model.Day]*replayDay{day: p})
+		require.NoError(t, err)
+		require.Equal(t, want, p.note)
+		require.Equal(t, want != "", len(given) == 1)
+		require.Equal(t, want != "", p.action == rejected)
+	}
+}
+
+// A drill names every row that did not come back the same.
+func TestDrillTellsDifferences(t *testing.T) {
+	t.Parallel()
+	sum := func(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
+	one := memory{diffs: map[string][sha256.Size]byte{"a": sum("1"), "b": sum("2"), "c": sum("3")}, batch: model.Batch{
+		Version: 1, RunID: "x", CarryOut: "p", Diffs: map[model.Kind]uint64{model.KindAmount: 3}, Balance: *model.NewBalance(),
+	}}
+	same := one
+	same.batch.Version, same.batch.RunID = 2, "y"
+	require.Empty(t, one.compare(same))
+
+	other := same
+	other.diffs = map[string][sha256.Size]byte{"a": sum("1"), "b": sum("!"), "d": sum("4")}
+	other.batch.CarryOut = "q"
+	other.batch.Balance = *model.NewBalance()
+	other.batch.Balance.Ledger.In.Add("CNY", 1, decimal.NewFromInt(1))
+	got := one.compare(other)
+	for _, want := range []string{"diff b has changed", "diff c is gone", "diff d is new", "the pool that is handed on", "the balance was"} {
+		require.Contains(t, got, want)
+	}
+}
+
+// pipe is standard output whose reader has gone away.
+type pipe struct{}
+
+func (pipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// A reader that has seen enough is no fault to shout about, but the result was not printed whole.
+func TestReaderGone(t *testing.T) {
+	t.Parallel()
+	var err bytes.Buffer
+	require.Equal(t, exitFailed, runWith(t.Context(), testEnvironment(pipe{}, &err, nil), []string{"version"}))
+	require.Empty(t, err.String())
 }

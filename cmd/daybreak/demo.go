@@ -67,12 +67,19 @@ func (c *cli) demo(ctx context.Context, keep string) error {
 	defer a.close()
 	begun := time.Now()
 	p := c.progress()
-	if err := a.once(ctx, p); err != nil {
+	audits, err := a.once(ctx, p)
+	p.end()
+	if err != nil {
 		return err
 	}
-	p.end()
+	for _, f := range audits {
+		fmt.Fprintf(c.stdout, "audit finding: %s %s: %s\n", f.Job, f.Kind, f.Detail)
+	}
 	if err := c.demoVerdict(ctx, a, book, time.Since(begun)); err != nil {
 		return err
+	}
+	if len(audits) > 0 {
+		return failed()
 	}
 	if keep != "" {
 		fmt.Fprintf(c.stderr, "kept; look around with: daybreak status -f %s --now %s\n", book.Config, book.Now().Format(time.RFC3339))

@@ -19,51 +19,53 @@ const (
 	auditRounds = 5 // an audit may ask for more work; each round must cure something or the next is the last
 )
 
-// once works off all that is due and says which days are not DONE.
-func (a *app) once(ctx context.Context, p *progress) error {
+// once works off all that is due. It returns what the auditor found at the end, and an error that lists the days which
+// are not DONE.
+func (a *app) once(ctx context.Context, p *progress) (found []model.Audit, err error) {
 	s, err := a.build(allServices...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.recon.Run(ctx) })
-	g.Go(func() error {
+	g.Go(func() (err error) {
 		defer cancel()
-		return a.workOff(ctx, s, p)
+		found, err = a.workOff(ctx, s, p)
+		return err
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
-		return err
+		return nil, err
 	}
-	return a.verdict(context.WithoutCancel(ctx))
+	return found, a.verdict(context.WithoutCancel(ctx))
 }
 
 // workOff publishes what is due, lets the auditor ask for what is missing, and waits until nothing moves any more.
-func (a *app) workOff(ctx context.Context, s *services, p *progress) error {
+func (a *app) workOff(ctx context.Context, s *services, p *progress) ([]model.Audit, error) {
 	if _, err := s.ticker.Scan(ctx); err != nil {
-		return err
+		return nil, err
 	}
+	var found []model.Audit
 	for range auditRounds {
+		if err := a.settle(ctx, s.recon, p); err != nil {
+			return nil, err
+		}
 		before, err := a.lastSeq(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := a.settle(ctx, s.recon, p); err != nil {
-			return err
-		}
-		if _, err := s.auditor.Pass(ctx); err != nil {
-			return err
-		}
-		after, err := a.lastSeq(ctx)
+		report, err := s.auditor.Pass(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if after == before {
-			return nil
+		found = report.Findings
+		after, err := a.lastSeq(ctx)
+		if err != nil || after == before {
+			return found, err
 		}
 	}
-	return nil
+	return found, nil
 }
 
 // lastSeq is the sequence of the newest message on DAYS: an unchanged one means that nobody asked for anything.

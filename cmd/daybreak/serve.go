@@ -70,7 +70,11 @@ func (c *cli) upCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.withApp(cmd, func(a *app) error {
 				if once {
-					return a.once(cmd.Context(), c.progress())
+					audits, err := a.once(cmd.Context(), c.progress())
+					for _, f := range audits {
+						a.log.Warn("audit finding", "job", f.Job, "biz_date", f.Day, "finding", f.Kind, "detail", f.Detail)
+					}
+					return err
 				}
 				return a.serve(cmd.Context(), allServices...)
 			})
