@@ -145,30 +145,30 @@ func (c *cli) awaitRepair(ctx context.Context, a *app, job model.Job, before map
 			return m.Status == model.Done && m.RunID != before[d].mark.RunID
 		},
 	}
-	marks, err := a.awaitRepaired(limited, w, p)
+	err := a.awaitRepaired(limited, w, p)
 	if err != nil && (ctx.Err() != nil || limited.Err() == nil) {
 		return nil, err
 	}
-	return marks, nil
+	return a.control.Watermarks(ctx, job.Name)
 }
 
 // awaitRepaired waits, and is the whole pipeline meanwhile when no other process can be.
-func (a *app) awaitRepaired(ctx context.Context, w wait, p *progress) (marks map[model.Day]model.Watermark, err error) {
+func (a *app) awaitRepaired(ctx context.Context, w wait, p *progress) error {
 	if !a.owner {
-		return a.await(ctx, w, p)
+		_, err := a.await(ctx, w, p)
+		return err
 	}
 	s, err := a.build(allServices...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = a.beside(ctx, s, func(ctx context.Context) error {
+	return a.beside(ctx, s, func(ctx context.Context) error {
 		if _, err := a.workOff(ctx, s, p); err != nil {
 			return err
 		}
-		marks, err = a.await(ctx, w, p)
+		_, err := a.await(ctx, w, p)
 		return err
 	})
-	return marks, err
 }
 
 // drilled is everything that a drill is judged by.
