@@ -118,7 +118,12 @@ func (c *csvFile) miscount() error {
 // end is the place of the first field too many, or of the end of a record that is too short.
 func (c *csvFile) end() string { return c.placeOf(len(c.names)) }
 
-func (c *csvFile) place(slot int) string { return c.placeOf(c.at[slot]) }
+func (c *csvFile) place(slot int) string {
+	if slot < 0 { // a fixed value
+		return c.placeOf(0)
+	}
+	return c.placeOf(c.at[slot])
+}
 
 func (c *csvFile) placeOf(field int) string {
 	line, column := c.rec.place(field)

@@ -200,6 +200,12 @@ func TestCSVKeyParts(t *testing.T) {
 	_, _, err = readAll(t, csvSpec(source.CSV{Path: "g.csv"}, cols), root, req)
 	require.EqualError(t, err, `g.csv:2:3: column "status": status is empty, but the match key needs it`)
 
+	req.Rules.StatusMap = map[model.Side]map[string]string{model.Ledger: {"OK": ""}}
+	fixed := cols
+	fixed.Status = source.ParseColumn("=OK")
+	_, _, err = readAll(t, csvSpec(source.CSV{}, fixed), root, req)
+	require.EqualError(t, err, `f.csv:2:1: the fixed value "OK": status is empty, but the match key needs it`)
+
 	req.Rules.Key = []string{"shop", "amount"}
 	_, _, err = readAll(t, csvSpec(source.CSV{}, cols), root, req)
 	require.ErrorIs(t, err, source.ErrSpec)

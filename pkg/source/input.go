@@ -40,7 +40,11 @@ func openInput(f found, root string) (*input, error) {
 	in := &input{path: f.path, name: nameBelow(root, f.path), file: file, info: f.info, sum: sha256.New()}
 	in.packed = func() int64 { return in.count }
 	in.buf = bufio.NewReaderSize(in, readBufferBytes)
-	return in, in.unchanged()
+	if err := in.unchanged(); err != nil {
+		in.close()
+		return nil, err
+	}
+	return in, nil
 }
 
 func nameBelow(root, p string) string {

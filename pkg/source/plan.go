@@ -158,6 +158,14 @@ func (r *reading) fault(ref ref, err error) {
 	r.wrong.add(func() string { return fmt.Sprintf("%s: column %q", r.row.place(ref.slot), ref.header) }, err)
 }
 
+// placeOf names a column in the current row; of a fixed one there is only the row.
+func (r *reading) placeOf(c Column) string {
+	if c.IsFixed {
+		return fmt.Sprintf("%s: the fixed value %q", r.row.place(fixedSlot), c.Fixed)
+	}
+	return fmt.Sprintf("%s: column %q", r.row.place(r.want(c).slot), c.Header)
+}
+
 var (
 	errReplaced = errors.New("text was damaged before it came here: it holds the replacement character U+FFFD")
 	errNotText  = errors.New("not text: the bytes are not UTF-8, or hold NUL")
@@ -272,7 +280,7 @@ func (r *reading) join(e *model.Entry, key string) {
 		v := r.value(name, e, key)
 		if strings.TrimSpace(v) == "" {
 			column, _ := r.columns.Get(name)
-			r.fault(r.want(column), fmt.Errorf("%s is empty, but the match key needs it", name))
+			r.wrong.add(func() string { return r.placeOf(column) }, fmt.Errorf("%s is empty, but the match key needs it", name))
 		}
 		r.parts = append(r.parts, v)
 	}

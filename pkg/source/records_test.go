@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// splitAll reads through a buffer so small that most records do not fit it.
 func splitAll(in io.Reader, d dialect) ([][]string, error) {
 	r := newRecords(bufio.NewReaderSize(in, 16), d, checkUTF8)
 	var out [][]string
