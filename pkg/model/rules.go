@@ -21,8 +21,8 @@ const (
 
 // Rules say what it means for the two sides to agree.
 type Rules struct {
-	Key       []string                   // columns whose values make the match key
-	Mode      MatchMode                  //
+	Key       []string // columns whose values make the match key
+	Mode      MatchMode
 	Tolerance map[string]decimal.Decimal // accepted |ledger - channel| per currency; "default" for the others
 	Compare   []string                   // columns whose values must agree in mode one
 	StatusMap map[Side]map[string]string // what a side's status text means in common words

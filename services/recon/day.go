@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	heldRetry    = 2 * time.Second  // another replica has the day: it will be done soon, or its lease will end
-	trouble      = 5 * time.Second  // first delay after a failure that is nobody's input
-	troubleMax   = 5 * time.Minute  //
+	heldRetry    = 2 * time.Second // another replica has the day: it will be done soon, or its lease will end
+	trouble      = 5 * time.Second // first delay after a failure that is nobody's input
+	troubleMax   = 5 * time.Minute
 	lastWordTime = 10 * time.Second // for what must be said after the work was cancelled
 )
 
@@ -61,17 +61,18 @@ func (r *Recon) day(ctx context.Context, job Job, req request) bus.Verdict {
 // answer decides, acts, and turns what came of it into a verdict.
 func (a *attempt) answer(ctx context.Context) bus.Verdict {
 	for {
-		d, err := a.look(ctx)
+		v, err := a.look(ctx)
 		if err != nil {
 			a.log.Warn("could not read where the day stands", "err", err)
 			return bus.Retry(trouble).Because("could_not_read")
 		}
+		d := decide(a.req, v)
 		a.log.Debug("decided", "action", string(d.act), "why", d.why)
 		switch d.act {
 		case actSkip:
 			return a.skip(ctx, d.why)
 		case actBlock:
-			return a.block(ctx)
+			return a.block(ctx, v.unfinished)
 		case actResume:
 			err = a.resume(ctx)
 		case actPull, actCompare:
@@ -131,30 +132,29 @@ func (a *attempt) resume(ctx context.Context) error {
 	return a.done(ctx)
 }
 
-// look reads where the day stands and decides.
-func (a *attempt) look(ctx context.Context) (decision, error) {
-	var v view
+// look reads where the day stands.
+func (a *attempt) look(ctx context.Context) (v view, err error) {
 	w, ok, err := a.r.Control.Watermark(ctx, a.job.Name, a.day)
 	if err != nil {
-		return decision{}, err
+		return view{}, err
 	}
 	if ok {
 		a.mark, v.watermark = w.Watermark, &w.Watermark
 	}
 	if a.committed, err = a.current(ctx, a.day); err != nil {
-		return decision{}, err
+		return view{}, err
 	}
 	v.committed = a.committed
 	if v.unfinished, err = a.unfinished(ctx); err != nil {
-		return decision{}, err
+		return view{}, err
 	}
 	if a.pool, err = a.poolBefore(ctx); err != nil {
-		return decision{}, err
+		return view{}, err
 	}
 	if a.pool != nil {
 		v.carryIn = a.pool.CarryOut
 	}
-	return decide(a.req, v), nil
+	return v, nil
 }
 
 func (a *attempt) current(ctx context.Context, day model.Day) (*model.Batch, error) {
@@ -184,10 +184,19 @@ func (a *attempt) unfinished(ctx context.Context) (*model.Day, error) {
 		return nil, nil
 	}
 	days, marks, err := a.r.window(ctx, a.job.Job)
-	if err != nil {
-		return nil, err
+	for err == nil {
+		day := firstUnfinished(days, marks, a.day)
+		if day == nil {
+			return nil, nil
+		}
+		// A list may lag behind on a cluster; blocking a day on old news would leave it to the auditor.
+		w, ok, readErr := a.r.Control.Watermark(ctx, a.job.Name, *day)
+		if readErr != nil || !ok || w.Status != model.Done {
+			return day, readErr
+		}
+		marks[*day] = w.Watermark
 	}
-	return firstUnfinished(days, marks, a.day), nil
+	return nil, err
 }
 
 // window returns the due days inside the cap, ascending, and where they stand.
@@ -219,15 +228,11 @@ func (a *attempt) skip(ctx context.Context, why string) bus.Verdict {
 }
 
 // block records which day must come first. A run that had committed can still be resumed later.
-func (a *attempt) block(ctx context.Context) bus.Verdict {
-	days, marks, err := a.r.window(ctx, a.job.Job)
-	if err == nil {
-		a.mark.Status, a.mark.BlockedBy = model.Blocked, firstUnfinished(days, marks, a.day)
-		a.mark.Cause, a.mark.Trigger, a.mark.Error = a.req.cause, a.req.seq, ""
-		a.mark.Instance, a.mark.BeatAt = a.r.Instance, a.r.Clock.Now()
-		err = a.holding.Save(ctx, a.mark)
-	}
-	if err != nil {
+func (a *attempt) block(ctx context.Context, by *model.Day) bus.Verdict {
+	a.mark.Status, a.mark.BlockedBy = model.Blocked, by
+	a.mark.Cause, a.mark.Trigger, a.mark.Error = a.req.cause, a.req.seq, ""
+	a.mark.Instance, a.mark.BeatAt = a.r.Instance, a.r.Clock.Now()
+	if err := a.holding.Save(ctx, a.mark); err != nil {
 		a.log.Warn("could not mark the day as blocked", "err", err)
 		return bus.Retry(trouble).Because("could_not_write")
 	}

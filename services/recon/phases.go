@@ -235,6 +235,7 @@ func (a *attempt) publish(ctx context.Context) error {
 func (a *attempt) done(ctx context.Context) error {
 	now := a.r.Clock.Now()
 	b := a.batch
+	a.r.metrics.phase(a.job.Name, a.mark.Phase, now.Sub(a.entered))
 	a.mark.Status, a.mark.Phase, a.mark.FinishedAt, a.mark.BeatAt = model.Done, model.PhaseDone, &now, now
 	a.mark.Version, a.mark.Published, a.mark.Committed = b.Version, b.Version, b.RunID
 	a.mark.Snapshots, a.mark.CarryIn, a.mark.CarryOut = b.Seals, b.CarryIn, b.CarryOut

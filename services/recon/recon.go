@@ -118,9 +118,20 @@ func (r *Recon) beat(ctx context.Context) error {
 	return r.Control.Beat(ctx, "recon", r.Instance, r.Clock.Now())
 }
 
-// sweep drops superseded and orphaned rows that are older than the grace period.
+// sweep drops superseded and orphaned rows that are older than the grace period, but never those of a run at work,
+// however long that takes: a run that begins after the list was made is younger than the grace period.
 func (r *Recon) sweep(ctx context.Context) error {
-	return r.Store.Sweep(ctx, r.Clock.Now().Add(-r.Grace), func(string) bool { return false })
+	running := map[string]bool{}
+	for name := range r.jobs {
+		marks, err := r.Control.Watermarks(ctx, name)
+		if err != nil {
+			return err
+		}
+		for _, w := range marks {
+			running[w.RunID] = running[w.RunID] || w.Status == model.Running
+		}
+	}
+	return r.Store.Sweep(ctx, r.Clock.Now().Add(-r.Grace), func(run string) bool { return running[run] })
 }
 
 // Handle decides about one message. See the package comment.
