@@ -35,33 +35,7 @@ func (c *cli) diffsCommand() *cobra.Command {
 		Example: "  daybreak diffs wechat 2026-10-30\n  daybreak diffs wechat 2026-10-01..yesterday --kind amount,duplicate --format csv\n" +
 			"  daybreak diffs wechat --review none --state open\n  daybreak diffs wechat --carried",
 		Args: cobra.RangeArgs(1, 2), ValidArgsFunction: c.completeJobs(false),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			query, queryErr := f.query()
-			s, err := c.setup()
-			if err := errors.Join(queryErr, err); err != nil {
-				return usage(err)
-			}
-			job, err := s.job(args[0])
-			if err != nil {
-				return err
-			}
-			var days *span
-			if len(args) > 1 {
-				asked, err := parseSpan(args[1], job, s.clock.Now())
-				if err != nil {
-					return err
-				}
-				days = &asked
-			}
-			if f.carried {
-				return c.carriedCommand(cmd.Context(), s, job, days)
-			}
-			query.Job = job.Name
-			if days != nil {
-				query.From, query.To = days.from, days.to
-			}
-			return c.open(cmd.Context(), s, func(a *app) error { return c.diffs(cmd.Context(), a, query) })
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.runDiffs(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringSliceVar(&f.kinds, "kind", nil, "only these kinds: duplicate, missing_in_channel, missing_in_ledger, currency, amount, status")
 	cmd.Flags().StringSliceVar(&f.states, "state", nil, "only this state: open or cleared")
@@ -72,6 +46,33 @@ func (c *cli) diffsCommand() *cobra.Command {
 	words(cmd, "review", reviewStates...)
 	c.nowFlag(cmd)
 	return cmd
+}
+
+// runDiffs reads the command line and lists diffs or the pool.
+func (c *cli) runDiffs(ctx context.Context, f diffFlags, args []string) error {
+	query, queryErr := f.query()
+	s, err := c.setup()
+	if err := errors.Join(queryErr, err); err != nil {
+		return usage(err)
+	}
+	job, err := s.job(args[0])
+	if err != nil {
+		return err
+	}
+	var days *span
+	if len(args) > 1 {
+		asked, err := parseSpan(args[1], job, s.clock.Now())
+		if err != nil {
+			return err
+		}
+		days = &asked
+		query.From, query.To = asked.from, asked.to
+	}
+	if f.carried {
+		return c.carriedCommand(ctx, s, job, days)
+	}
+	query.Job = job.Name
+	return c.open(ctx, s, func(a *app) error { return c.diffs(ctx, a, query) })
 }
 
 func (f diffFlags) query() (q store.DiffQuery, err error) {

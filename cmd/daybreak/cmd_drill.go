@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -191,22 +192,11 @@ func (c *cli) drillVerdict(ctx context.Context, a *app, d drilled) error {
 		if err != nil {
 			return err
 		}
-		result, detail := before.compare(after), ""
-		status := string(d.marks[day].Status)
-		switch {
-		case status != string(model.Done):
-			detail, result = d.marks[day].Error, "not repaired"
-		case result != "":
-			detail, result = result, "different"
-		default:
-			result = "same"
-		}
-		if result != "same" {
+		result, detail := d.judge(day, after)
+		if result != sameResult {
 			bad++
 		}
-		if status == "" {
-			status = missingDay
-		}
+		status := cmp.Or(string(d.marks[day].Status), missingDay)
 		if err := out.add(d.job.Name, day, result, status, before.batch.Version, after.batch.Version, len(before.diffs),
 			len(after.diffs), orNull(detail)); err != nil {
 			return err
@@ -220,6 +210,24 @@ func (c *cli) drillVerdict(ctx context.Context, a *app, d drilled) error {
 		return failed()
 	}
 	return nil
+}
+
+// What a drill says of a day.
+const (
+	sameResult      = "same"
+	differentResult = "different"
+	notRepaired     = "not repaired"
+)
+
+// judge says whether a day came back and was the same, and in detail why not.
+func (d drilled) judge(day model.Day, after memory) (result, detail string) {
+	if mark := d.marks[day]; mark.Status != model.Done {
+		return notRepaired, mark.Error
+	}
+	if detail = d.before[day].compare(after); detail != "" {
+		return differentResult, detail
+	}
+	return sameResult, ""
 }
 
 // differencesShown bounds how many differing diffs are named.

@@ -14,8 +14,11 @@ import (
 	"daybreak/pkg/store"
 )
 
-// diffIDMin is how much of a diff id must be given.
-const diffIDMin = 6
+// diffIDMin is how much of a diff id must be given of its diffIDLen hex digits.
+const (
+	diffIDMin = 6
+	diffIDLen = 32
+)
 
 func (c *cli) reviewCommand() *cobra.Command {
 	var to, by, note string
@@ -67,8 +70,8 @@ func checkReviewer(by, note string) error {
 }
 
 func checkDiffID(text string) error {
-	if len(text) < diffIDMin || strings.Trim(strings.ToLower(text), "0123456789abcdef") != "" {
-		return fmt.Errorf("diff id %q: want at least %d hex digits, as daybreak diffs lists them", text, diffIDMin)
+	if len(text) < diffIDMin || len(text) > diffIDLen || strings.Trim(strings.ToLower(text), "0123456789abcdef") != "" {
+		return fmt.Errorf("diff id %q: want %d to %d hex digits, as daybreak diffs lists them", text, diffIDMin, diffIDLen)
 	}
 	return nil
 }
@@ -101,6 +104,9 @@ func (c *cli) review(ctx context.Context, a *app, step review.Step) error {
 
 // wholeDiffID finds the only diff of the batch whose id begins as given.
 func (a *app) wholeDiffID(ctx context.Context, step review.Step) (string, error) {
+	if len(step.DiffID) == diffIDLen {
+		return step.DiffID, nil
+	}
 	var found []string
 	for row, err := range a.store.Diffs(ctx, store.DiffQuery{Job: step.Job, From: step.Day, To: step.Day}) {
 		if err != nil {

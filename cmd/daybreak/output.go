@@ -40,6 +40,7 @@ type column struct {
 	name     string
 	kind     columnKind
 	optional bool
+	width    int // of rows that are shown as they come
 }
 
 // rows prints rows with named columns to standard output in the chosen format. Nothing but tables is held in memory.

@@ -79,7 +79,7 @@ func alignOf(kind columnKind) text.Align {
 	return text.AlignLeft
 }
 
-// liveWidth is the width of a column whose rows are shown as they come.
+// liveWidth is the least width of a column whose rows are shown as they come.
 const liveWidth = 10
 
 // addLive prints a row at once; wider cells push the others to the right.
@@ -99,7 +99,7 @@ func (r *rows) addLive(cells []cell) error {
 func (r *rows) liveLine(cells []cell) error {
 	var b strings.Builder
 	for i, c := range cells {
-		fmt.Fprintf(&b, "%-*s ", max(liveWidth, len(r.columns[i].name)), visible(c.text))
+		fmt.Fprintf(&b, "%-*s ", max(liveWidth, r.columns[i].width), visible(c.text))
 	}
 	return r.text(strings.TrimRight(b.String(), " ") + "\n")
 }
