@@ -19,6 +19,11 @@ type Options struct {
 	Days    int    // business days per job; every calendar day is one
 	Entries int    // clean payments per job and day
 	Data    string // the data folder of the configuration; "data" when empty
+
+	// What the configuration says of time; zero values leave the usual.
+	Lease    time.Duration // how long a worker may be silent before its day goes to another
+	Audit    time.Duration // the interval of the auditor; 10 minutes when zero
+	Patience time.Duration // how long a missing file is waited for; a day when zero
 }
 
 // Fault is one planted difference, as it must come out.
@@ -51,7 +56,11 @@ func Write(dir string, o Options) (*Book, error) {
 		data = "data"
 	}
 	text := strings.Builder{}
-	fmt.Fprintf(&text, "data: %s\nhttp: { listen: 127.0.0.1:0 }\njobs:\n", data)
+	fmt.Fprintf(&text, "data: %s\nhttp: { listen: 127.0.0.1:0 }\n", data)
+	if o.Lease > 0 {
+		fmt.Fprintf(&text, "lease: { ttl: %s }\n", o.Lease)
+	}
+	text.WriteString("jobs:\n")
 	for i, t := range tempers {
 		j := &jobBook{temper: t, o: o, rng: rand.New(rand.NewPCG(o.Seed, uint64(i))), ledger: map[model.Day]*sheet{}, channel: map[model.Day]*sheet{}}
 		j.write()
@@ -62,7 +71,7 @@ func Write(dir string, o Options) (*Book, error) {
 		b.Faults = append(b.Faults, j.faults...)
 		b.Waiting += j.waiting
 		b.Entries += j.rows
-		text.WriteString(t.yaml(o.First))
+		text.WriteString(t.yaml(o))
 	}
 	slices.SortFunc(b.Faults, func(x, y Fault) int { return strings.Compare(x.sortKey(), y.sortKey()) })
 	return b, os.WriteFile(b.Config, []byte(text.String()), 0o600)

@@ -1,9 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
-
-	"daybreak/pkg/model"
+	"time"
 )
 
 // temper is how a job behaves and which faults are planted in it.
@@ -42,7 +42,7 @@ func (t temper) billName() string {
 }
 
 // yaml is the job in the configuration file.
-func (t temper) yaml(start model.Day) string {
+func (t temper) yaml(o Options) string {
 	h := t.billHeader()
 	compare, statuses := "[status]", "    status_map: { ledger: { PAID: success, CLOSED: closed }, channel: { SUCCESS: success } }\n"
 	if t.mode == "sum" {
@@ -52,7 +52,7 @@ func (t temper) yaml(start model.Day) string {
     timezone: %s
     start: %s
     calendar: daily
-    due: { after: 1, at: "01:00", patience: 24h }
+    due: { after: 1, at: "01:00", patience: %s }
     order: %s
     backfill: { max_days: 60 }
     carry: { days: %d }
@@ -60,8 +60,8 @@ func (t temper) yaml(start model.Day) string {
       csv: { path: "%s/ledger/{date}.csv", columns: { key: order_no, id: row_no, amount: amount, currency: currency, status: state, occurred_at: paid_at } }
     channel:
       csv: { path: "%s/bills/%s", encoding: %s, delimiter: "%s", columns: { key: %s, id: %s, amount: %s, currency: %s, status: %s, occurred_at: %s } }
-    audit: { every: 10m, count: 0, amount: { default: "0" } }
+    audit: { every: %s, count: 0, amount: { default: "0" } }
     match: { key: [key], mode: %s, tolerance: { default: "0", %s: "0.01" }, compare: %s }
-%s`, t.name, t.zone, start, t.order, t.carry, t.name, t.name, t.billName(), t.charset, t.delimiter,
-		h[0], h[1], h[2], h[3], h[4], h[5], t.mode, t.currency, compare, statuses)
+%s`, t.name, t.zone, o.First, cmp.Or(o.Patience, 24*time.Hour), t.order, t.carry, t.name, t.name, t.billName(), t.charset, t.delimiter,
+		h[0], h[1], h[2], h[3], h[4], h[5], cmp.Or(o.Audit, 10*time.Minute), t.mode, t.currency, compare, statuses)
 }
