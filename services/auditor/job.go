@@ -12,6 +12,9 @@ import (
 	"daybreak/pkg/model"
 )
 
+// jobTimeout ends a look that hangs, so that it holds up the other jobs no longer.
+const jobTimeout = time.Hour
+
 // recordsKept is how far back the findings of earlier processes are written to the store again at start, in case one of
 // them died between telling and writing.
 const recordsKept = 48 * time.Hour
@@ -47,6 +50,8 @@ func (a *Auditor) job(ctx context.Context, m *memory) (JobReport, []model.Audit)
 	case <-ctx.Done():
 		return JobReport{Job: m.job.Name, Err: ctx.Err()}, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
+	defer cancel()
 	r := &round{a: a, m: m, job: m.job, now: a.Clock.Now()}
 	r.look(ctx)
 	rep := r.report()
@@ -226,12 +231,15 @@ func (r *round) due(day model.Day) bool {
 		}
 	}
 	n, there := r.newest[day]
+	if !there {
+		return r.newest != nil // DONE, and nothing is committed
+	}
 	v, known := r.m.verified[day]
-	if there && !known { // committed before this process began: the process before has looked at it
+	if !known { // committed before this process began: the process before has looked at it
 		r.m.verified[day] = verified{runID: n.runID, at: r.now}
 		return false
 	}
-	return there && v.runID != n.runID
+	return v.runID != n.runID
 }
 
 // confirm takes back what was found of a day that moved while it was looked at.

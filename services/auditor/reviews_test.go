@@ -50,7 +50,7 @@ func (b *bundle) mirrored() uint64 {
 }
 
 func TestReviewCutShortIsCompleted(t *testing.T) {
-	b := setup(t)
+	b := setupDays(t, 2)
 	a := b.auditor()
 	r := b.step(model.ReviewInvestigating)
 	b.pass(a)
@@ -80,7 +80,7 @@ func TestReviewCutShortIsCompleted(t *testing.T) {
 }
 
 func TestReviewLostFromControlIsRestored(t *testing.T) {
-	b := setup(t)
+	b := setupDays(t, 2)
 	r := b.step(model.ReviewInvestigating)
 	r = b.step(model.ReviewResolved)
 	bucket, err := b.bus.JetStream().(jetstream.KeyValueManager).KeyValue(b.ctx, "daybreak")
