@@ -1,8 +1,8 @@
 package auditor
 
-// Every statement of the auditor is in this file; tables.go runs them. None is shared with the code that makes the results: what is wrong in
-// one must not be wrong in the other as well. Values come in as server parameters. Sums are Decimal256, because a sum of
-// Decimal(38, 8) wraps without an error.
+// Every statement of the auditor is in this file; tables.go runs them. None is shared with the code that makes the
+// results: what is wrong in one must not be wrong in the other as well. Values come in as server parameters. Sums are
+// Decimal256, because a sum of Decimal(38, 8) wraps without an error.
 const (
 	// newestSQL is the newest version of every batch of a job, without the columns that are only needed to judge one.
 	newestSQL = `
