@@ -132,11 +132,12 @@ func (f Form) entries(rows [][]string) ([]Entry, error) {
 		if !ok {
 			return nil, fmt.Errorf("row %d: amount %q", n+2, row[at[f.Amount]])
 		}
-		status := row[at[f.Status]]
-		if meaning, ok := f.Statuses[status]; ok {
-			status = meaning
+		e := Entry{Key: row[at[f.Key]], Currency: row[at[f.Currency]], Status: row[at[f.Status]], Amount: amount}
+		e.Means = e.Status
+		if meaning, ok := f.Statuses[e.Status]; ok {
+			e.Means = meaning
 		}
-		out = append(out, Entry{Key: row[at[f.Key]], Currency: row[at[f.Currency]], Status: status, Amount: amount})
+		out = append(out, e)
 	}
 	return out, nil
 }

@@ -28,11 +28,11 @@ type Rules struct {
 	Status    bool              // statuses are compared
 }
 
-// Entry is one line of one side, its status mapped.
+// Entry is one line of one side. Status is the file's word, Means what it is compared as.
 type Entry struct {
-	Key, Currency, Status string
-	Amount                *big.Rat
-	Origin                int // index of its own day
+	Key, Currency, Status, Means string
+	Amount                       *big.Rat
+	Origin                       int // index of its own day
 }
 
 // Day holds the entries of both sides of one day.
@@ -134,7 +134,7 @@ func (r Rules) kind(l, c []Entry) string {
 		return "currency"
 	case r.apart(l, c):
 		return "amount"
-	case !r.Sum && r.Status && l[0].Status != "" && c[0].Status != "" && l[0].Status != c[0].Status:
+	case !r.Sum && r.Status && l[0].Means != "" && c[0].Means != "" && l[0].Means != c[0].Means:
 		return "status"
 	}
 	return ""

@@ -12,13 +12,16 @@ import (
 )
 
 func entry(key, amount string, more ...string) Entry {
-	e := Entry{Key: key, Currency: "CNY", Status: "success", Amount: new(big.Rat)}
+	e := Entry{Key: key, Currency: "CNY", Status: "success", Means: "success", Amount: new(big.Rat)}
 	e.Amount.SetString(amount)
 	if len(more) > 0 {
 		e.Currency = more[0]
 	}
 	if len(more) > 1 {
-		e.Status = more[1]
+		e.Status, e.Means = more[1], more[1]
+	}
+	if len(more) > 2 {
+		e.Means = more[2]
 	}
 	return e
 }
@@ -72,6 +75,10 @@ func TestTable(t *testing.T) {
 		}},
 		"status last": {plain, []Day{{side(entry("a", "5", "CNY", "closed")), side(entry("a", "5"))}}, []Diff{
 			{Key: "a", Kind: "status", Currency: "CNY", LedgerCount: 1, ChannelCount: 1, Ledger: "5", Channel: "5", Delta: "0", LedgerStatus: "closed", ChannelStatus: "success"},
+		}},
+		"other words that mean the same": {plain, []Day{{side(entry("a", "5", "CNY", "PAID", "success")), side(entry("a", "5", "CNY", "SUCCESS", "success"))}}, nil},
+		"a diff shows the words of the files": {plain, []Day{{side(entry("a", "5", "CNY", "SHUT", "closed")), side(entry("a", "5", "CNY", "SUCCESS", "success"))}}, []Diff{
+			{Key: "a", Kind: "status", Currency: "CNY", LedgerCount: 1, ChannelCount: 1, Ledger: "5", Channel: "5", Delta: "0", LedgerStatus: "SHUT", ChannelStatus: "SUCCESS"},
 		}},
 		"an empty status is not compared": {plain, []Day{{side(entry("a", "5", "CNY", "")), side(entry("a", "5"))}}, nil},
 		"sums ignore counts":              {sums, []Day{{side(entry("a", "5")), side(entry("a", "2.5"), entry("a", "2.49"))}}, nil},
