@@ -22,7 +22,6 @@ import (
 	"daybreak/pkg/control"
 	"daybreak/pkg/engine"
 	"daybreak/pkg/kv"
-	"daybreak/pkg/model"
 	"daybreak/pkg/source"
 	"daybreak/pkg/store"
 )
@@ -47,12 +46,6 @@ type app struct {
 	store      *store.Store
 
 	closers []func()
-}
-
-// job is a job with its two sources open.
-type job struct {
-	model.Job
-	ledger, channel source.Source
 }
 
 // openApp opens the engines that cfg names. With embedded engines it joins the process that runs them on the same data
@@ -127,9 +120,9 @@ func (a *app) close() {
 }
 
 // jobs opens the sources of every configured job.
-func (a *app) jobs() ([]job, error) {
+func (a *app) jobs() ([]source.Job, error) {
 	env := source.Env{Root: a.cfg.Root, Conn: func(context.Context) (driver.Conn, error) { return a.store.Conn(), nil }}
-	var out []job
+	var out []source.Job
 	var errs []error
 	for _, j := range a.cfg.Jobs {
 		ledger, err := source.Open(j.Ledger, env)
@@ -140,7 +133,7 @@ func (a *app) jobs() ([]job, error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("job %s channel: %w", j.Name, err))
 		}
-		out = append(out, job{Job: j.Job, ledger: ledger, channel: channel})
+		out = append(out, source.Job{Job: j.Job, Ledger: ledger, Channel: channel})
 	}
 	return out, errors.Join(errs...)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"daybreak/pkg/source"
 	"daybreak/services/auditor"
 	"daybreak/services/recon"
 	"daybreak/services/ticker"
@@ -121,18 +122,14 @@ func (a *app) newTicker(reg prometheus.Registerer) *ticker.Ticker {
 	})
 }
 
-func (a *app) newRecon(jobs []job, reg prometheus.Registerer) *recon.Recon {
-	opts := recon.Options{
-		Bus: a.bus, Control: a.control, Store: a.store, Clock: a.clock, Instance: a.instance, Logger: a.log, Registerer: reg,
+func (a *app) newRecon(jobs []source.Job, reg prometheus.Registerer) *recon.Recon {
+	return recon.New(recon.Options{
+		Jobs: jobs, Bus: a.bus, Control: a.control, Store: a.store, Clock: a.clock, Instance: a.instance, Logger: a.log, Registerer: reg,
 		Workers: a.cfg.Recon.Workers, AckWait: a.cfg.Lease.TTL, Grace: a.cfg.Retention.Grace,
-	}
-	for _, j := range jobs {
-		opts.Jobs = append(opts.Jobs, recon.Job{Job: j.Job, Ledger: j.ledger, Channel: j.channel})
-	}
-	return recon.New(opts)
+	})
 }
 
-func (a *app) newAuditor(jobs []job, reg prometheus.Registerer) *auditor.Auditor {
+func (a *app) newAuditor(jobs []source.Job, reg prometheus.Registerer) *auditor.Auditor {
 	return auditor.New(a.auditorOptions(jobs, reg))
 }
 
@@ -141,16 +138,13 @@ const noSettling = -100 * 365 * 24 * time.Hour
 
 // auditorOptions make an auditor. A command that runs the engines itself and ends soon has no services beside it whose
 // heartbeat could be missed, and nobody whose work on its way it would have to wait for.
-func (a *app) auditorOptions(jobs []job, reg prometheus.Registerer) auditor.Options {
+func (a *app) auditorOptions(jobs []source.Job, reg prometheus.Registerer) auditor.Options {
 	opts := auditor.Options{
-		Bus: a.bus, Control: a.control, Conn: a.store.Conn(), Records: a.store, Clock: a.clock, Instance: a.instance, Logger: a.log,
+		Jobs: jobs, Bus: a.bus, Control: a.control, Conn: a.store.Conn(), Records: a.store, Clock: a.clock, Instance: a.instance, Logger: a.log,
 		Registerer: reg, Expect: []string{string(serviceTicker), string(serviceRecon), string(serviceAuditor)},
 	}
 	if a.owner && !a.serving {
 		opts.Expect, opts.Settle = nil, noSettling
-	}
-	for _, j := range jobs {
-		opts.Jobs = append(opts.Jobs, auditor.Job{Job: j.Job, Ledger: j.ledger, Channel: j.channel})
 	}
 	return opts
 }

@@ -65,6 +65,7 @@ type Watermark struct {
 	Committed string        `json:"committed,omitempty"`  // run id of the last committed version
 	Error     string        `json:"error,omitempty"`      // why FAILED or WAITING
 	Sources   string        `json:"sources,omitempty"`    // fingerprint of the sources as a FAILED or WAITING attempt saw them
+	Lasting   bool          `json:"lasting,omitempty"`    // FAILED: trying again on the same sources would meet the same fault
 	Failures  int           `json:"failures,omitempty"`   // FAILED attempts in a row
 	BlockedBy *Day          `json:"blocked_by,omitempty"` // BLOCKED: the earliest day that was not DONE when this one was asked for
 }

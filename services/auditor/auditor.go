@@ -31,13 +31,6 @@ const (
 	pingTimeout   = 30 * time.Second
 )
 
-// Job is what is audited, with its two live sources.
-type Job struct {
-	model.Job
-	Ledger  source.Source
-	Channel source.Source
-}
-
 // Recorder keeps findings and reviews in the result store. No check rests on it.
 type Recorder interface {
 	PutAudits(ctx context.Context, instance string, at time.Time, findings []model.Audit) error
@@ -46,7 +39,7 @@ type Recorder interface {
 
 // Options of an Auditor. All fields up to Instance are required.
 type Options struct {
-	Jobs     []Job
+	Jobs     []source.Job
 	Bus      *bus.Bus
 	Control  *control.Control
 	Conn     driver.Conn // for the auditor's own SQL
@@ -90,7 +83,7 @@ type Auditor struct {
 
 // memory is what this process knows of a job between two looks.
 type memory struct {
-	job      Job
+	job      source.Job
 	busy     sync.Mutex             // one look at a time
 	verified map[model.Day]verified // balances that were clean
 	unsaved  []model.Audit          // findings that the store could not take yet

@@ -120,7 +120,7 @@ func TestSourceChangesToAndFro(t *testing.T) {
 }
 
 func TestAcceptedDifferenceIsNoFinding(t *testing.T) {
-	b := setupDays(t, 2, func(j *Job) {
+	b := setupDays(t, 2, func(j *source.Job) {
 		j.Audit.Count = 1
 		j.Audit.Amount = map[string]decimal.Decimal{"default": dec("10.5")}
 	})
@@ -142,7 +142,7 @@ func TestStrictJobNudgesOnlyTheEarliestUnfinishedDay(t *testing.T) {
 }
 
 func TestIndependentJobNudgesOldestFirstAndOnlyInsideTheCap(t *testing.T) {
-	b := setup(t, func(j *Job) { j.Order, j.BackfillDays = model.Independent, 1 })
+	b := setup(t, func(j *source.Job) { j.Order, j.BackfillDays = model.Independent, 1 })
 	for _, d := range b.days {
 		b.forget(d)
 	}
@@ -290,7 +290,7 @@ func TestRunBeatsAndEnds(t *testing.T) {
 }
 
 func TestBeyondTheCapOnlyWhatChangedIsLookedAt(t *testing.T) {
-	b := setupDays(t, 2, func(j *Job) { j.BackfillDays = 0 })
+	b := setupDays(t, 2, func(j *source.Job) { j.BackfillDays = 0 })
 	old := b.days[0]
 	lose := func() {
 		b.exec(`ALTER TABLE diffs DELETE WHERE biz_date = '2026-10-05' AND state = 'open' SETTINGS mutations_sync = 2`)
@@ -312,7 +312,7 @@ func TestBeyondTheCapOnlyWhatChangedIsLookedAt(t *testing.T) {
 }
 
 func TestDoneWithoutAnythingCommittedIsFoundAlsoBeyondTheCap(t *testing.T) {
-	b := setupDays(t, 2, func(j *Job) { j.BackfillDays, j.CarryDays = 0, 0 })
+	b := setupDays(t, 2, func(j *source.Job) { j.BackfillDays, j.CarryDays = 0, 0 })
 	b.exec(`ALTER TABLE batches DELETE WHERE biz_date = '2026-10-05' SETTINGS mutations_sync = 2`)
 	require.Equal(t, []string{"unpublished 0 escalated"}, b.found(b.auditor()))
 	require.Empty(t, b.nudges())

@@ -84,19 +84,19 @@ type bundle struct {
 	control *control.Control
 	store   *store.Store
 	books   *books
-	job     Job
+	job     source.Job
 	days    []model.Day
 	pings   int
 }
 
 // setup computes three days: each has two pairs, a diff of the amounts and a ledger entry that its counterpart follows
 // one day later.
-func setup(t *testing.T, change ...func(*Job)) *bundle {
+func setup(t *testing.T, change ...func(*source.Job)) *bundle {
 	t.Helper()
 	return setupDays(t, 3, change...)
 }
 
-func setupDays(t *testing.T, n int, change ...func(*Job)) *bundle {
+func setupDays(t *testing.T, n int, change ...func(*source.Job)) *bundle {
 	t.Helper()
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
@@ -107,7 +107,7 @@ func setupDays(t *testing.T, n int, change ...func(*Job)) *bundle {
 	}
 	b.engines()
 	b.books = &books{entries: map[model.Side]map[model.Day][]model.Entry{model.Ledger: {}, model.Channel: {}}, fails: map[model.Day]error{}}
-	b.job = Job{Job: pureJob(), Ledger: b.books, Channel: b.books}
+	b.job = source.Job{Job: pureJob(), Ledger: b.books, Channel: b.books}
 	b.job.CarryDays, b.job.Audit.Every = 1, 10*time.Minute
 	b.clock.Advance(b.job.DueAt(b.days[n-1]).Add(2 * time.Hour).Sub(noon))
 	for _, c := range change {
@@ -169,7 +169,7 @@ func (b *bundle) engines() {
 // auditor is a new process.
 func (b *bundle) auditor(change ...func(*Options)) *Auditor {
 	o := Options{
-		Jobs: []Job{b.job}, Bus: b.bus, Control: b.control, Conn: b.store.Conn(), Records: b.store, Clock: b.clock,
+		Jobs: []source.Job{b.job}, Bus: b.bus, Control: b.control, Conn: b.store.Conn(), Records: b.store, Clock: b.clock,
 		Instance: "auditor-1", Registerer: prometheus.NewRegistry(),
 		Ping: func(context.Context) error { b.pings++; return nil },
 	}
@@ -294,7 +294,7 @@ func put(groups map[string]*model.Group, e model.Entry) {
 func (b *bundle) land(batch *model.Batch, side model.Side, groups map[string]*model.Group) {
 	l, err := b.store.Land(b.ctx, store.LandingID{Job: batch.Job, Day: batch.Day, RunID: batch.RunID, Side: side})
 	require.NoError(b.t, err)
-	seal, err := b.books.Read(b.ctx, b.job.requestFor(batch.Day, side), func(e model.Entry) error {
+	seal, err := b.books.Read(b.ctx, b.job.Request(batch.Day, side), func(e model.Entry) error {
 		put(groups, e)
 		return l.Add(e)
 	})

@@ -58,14 +58,14 @@ var markFaults = []fault{
 	{
 		"failed on a source that is still the same",
 		marked(func(b *bundle, w *model.Watermark, d model.Day) {
-			w.Status, w.Error, w.Sources = model.Failed, sourceFaultText, b.job.fingerprint(b.ctx, d)
+			w.Status, w.Error, w.Lasting, w.Sources = model.Failed, sourceFaultText, true, b.job.Fingerprint(b.ctx, d)
 		}),
 		[]string{"failed escalated"}, nil,
 	},
 	{
 		"failed on a source that was corrected",
 		marked(func(_ *bundle, w *model.Watermark, _ model.Day) {
-			w.Status, w.Error, w.Sources = model.Failed, sourceFaultText, "ledger=x channel=y"
+			w.Status, w.Error, w.Lasting, w.Sources = model.Failed, sourceFaultText, true, "ledger=x channel=y"
 		}),
 		[]string{"failed nudged"}, []string{"nudge failed"},
 	},
@@ -146,7 +146,7 @@ var unbalanced = []string{"unbalanced escalated"}
 func TestPlantedFaultIsNamed(t *testing.T) {
 	for name, faults := range map[string][]fault{"marks": markFaults, "sources": sourceFaults, "tables": tableFaults} {
 		t.Run(name, func(t *testing.T) {
-			b := setupDays(t, len(faults)+spills(faults), func(j *Job) { j.Order, j.BackfillDays = model.Independent, 60 })
+			b := setupDays(t, len(faults)+spills(faults), func(j *source.Job) { j.Order, j.BackfillDays = model.Independent, 60 })
 			var want, nudge []string
 			i := 0
 			for _, f := range faults {
@@ -196,7 +196,7 @@ func onDay(words []string, i int, format func(n int, w string) string) []string 
 func TestKeysSwappedWithinTheSums(t *testing.T) {
 	for _, mode := range []model.MatchMode{model.ModeOne, model.ModeSum} {
 		t.Run(string(mode), func(t *testing.T) {
-			b := setupDays(t, 2, func(j *Job) { j.Rules.Mode = mode })
+			b := setupDays(t, 2, func(j *source.Job) { j.Rules.Mode = mode })
 			b.exec(`INSERT INTO entries SELECT * REPLACE(if(match_key = 'a', 'b', 'a') AS match_key, 99 AS line) FROM entries
 				WHERE biz_date = '2026-10-06' AND side = 'channel' AND match_key IN ('a', 'b')`)
 			b.exec(`ALTER TABLE entries DELETE WHERE biz_date = '2026-10-06' AND side = 'channel' AND match_key IN ('a', 'b') AND line != 99 SETTINGS mutations_sync = 2`)
@@ -207,7 +207,7 @@ func TestKeysSwappedWithinTheSums(t *testing.T) {
 }
 
 func TestSeveralCurrenciesOfOneKeyInModeSum(t *testing.T) {
-	b := setupDays(t, 1, func(j *Job) { j.Rules.Mode = model.ModeSum })
+	b := setupDays(t, 1, func(j *source.Job) { j.Rules.Mode = model.ModeSum })
 	b.books.change(func() {
 		for _, side := range model.Sides {
 			e := b.books.entries[side][day0][0]
@@ -223,7 +223,7 @@ func TestSeveralCurrenciesOfOneKeyInModeSum(t *testing.T) {
 }
 
 func TestComparedColumnsOfMatchedPairs(t *testing.T) {
-	b := setupDays(t, 2, func(j *Job) { j.Rules.Compare = []string{"status", "shop"} })
+	b := setupDays(t, 2, func(j *source.Job) { j.Rules.Compare = []string{"status", "shop"} })
 	require.Empty(t, b.found(b.auditor()))
 	b.exec(`ALTER TABLE entries UPDATE compared = ['', if(side = 'ledger', '7', '8')] WHERE biz_date = '2026-10-06' AND match_key = 'a' SETTINGS mutations_sync = 2`)
 	require.Equal(t, []string{"unbalanced 1 escalated"}, b.found(b.auditor()))

@@ -10,6 +10,7 @@ import (
 
 	"daybreak/pkg/bus"
 	"daybreak/pkg/model"
+	"daybreak/pkg/source"
 )
 
 // jobTimeout ends a look that hangs, so that it holds up the other jobs no longer.
@@ -23,7 +24,7 @@ const recordsKept = 48 * time.Hour
 type round struct {
 	a      *Auditor
 	m      *memory
-	job    Job
+	job    source.Job
 	now    time.Time
 	floor  model.Day
 	cap    model.Day
@@ -198,7 +199,7 @@ func (r *round) standing(ctx context.Context, day model.Day) (standing, error) {
 		return v, err
 	}
 	if mark.Status == model.Failed {
-		v.live = r.job.fingerprint(ctx, day)
+		v.live = r.job.Fingerprint(ctx, day)
 	}
 	return v, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"daybreak/pkg/model"
+	"daybreak/pkg/source"
 )
 
 // The outcomes of looking at one job.
@@ -33,7 +34,7 @@ type metrics struct {
 	pings       *prometheus.CounterVec
 }
 
-func newMetrics(reg prometheus.Registerer, jobs []Job, services []string) *metrics {
+func newMetrics(reg prometheus.Registerer, jobs []source.Job, services []string) *metrics {
 	f := promauto.With(reg)
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return f.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
@@ -62,7 +63,7 @@ func newMetrics(reg prometheus.Registerer, jobs []Job, services []string) *metri
 }
 
 // initialise makes every label set exist, so that an alert on it can tell zero from absent.
-func (m *metrics) initialise(jobs []Job, services []string) {
+func (m *metrics) initialise(jobs []source.Job, services []string) {
 	for _, j := range jobs {
 		for _, s := range statuses {
 			m.days.WithLabelValues(j.Name, s)

@@ -21,9 +21,6 @@ const (
 	idleShare = 20
 )
 
-// notThere is what a fingerprint says of a source that cannot be looked at.
-const notThere = "not there"
-
 // count is what a live source was found to hold.
 type count struct {
 	print  string
@@ -102,38 +99,12 @@ func moved(err error) error {
 	return err
 }
 
-// requestFor asks for one side of a day.
-func (j Job) requestFor(day model.Day, side model.Side) source.Request {
-	from, to := j.Span(day)
-	return source.Request{Job: j.Name, Side: side, Day: day, From: from, To: to, Zone: j.Location, Rules: j.Rules}
-}
-
-func (j Job) source(side model.Side) source.Source {
-	if side == model.Ledger {
-		return j.Ledger
-	}
-	return j.Channel
-}
-
-// fingerprint is what the sources of a day look like now, in the form that a failed attempt leaves in its watermark.
-func (j Job) fingerprint(ctx context.Context, day model.Day) string {
-	var parts []string
-	for _, side := range model.Sides {
-		print, err := j.source(side).Peek(ctx, j.requestFor(day, side))
-		if err != nil {
-			print = notThere
-		}
-		parts = append(parts, string(side)+"="+print)
-	}
-	return strings.Join(parts, " ")
-}
-
 // recount holds both live sources of a day against the seals of its committed version.
-func (a *Auditor) recount(ctx context.Context, job Job, day model.Day, c claim, l *look) error {
+func (a *Auditor) recount(ctx context.Context, job source.Job, day model.Day, c claim, l *look) error {
 	var found, evidence []string
 	remedy := byNudge
 	for _, side := range model.Sides {
-		totals, err := a.counts.totals(ctx, job.source(side), job.requestFor(day, side))
+		totals, err := a.counts.totals(ctx, job.Of(side), job.Request(day, side))
 		switch {
 		case errors.Is(err, source.ErrNotThere):
 			found, remedy = append(found, fmt.Sprintf("%s: the source is gone, so the result cannot be counted again: %v", side, err)), byPerson

@@ -2,7 +2,6 @@ package auditor
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"daybreak/pkg/model"
@@ -86,21 +85,11 @@ func judgeFailed(v standing) sighting {
 		kind: model.AuditFailed, seen: shortHash(v.live), remedy: byNudge, cause: model.CauseNudge,
 		detail: fmt.Sprintf("attempt %d: %s", v.mark.Attempt, v.mark.Error),
 	}
-	if v.live == v.mark.Sources && sourceFault(v.mark.Error) {
+	if v.live == v.mark.Sources && v.mark.Lasting {
 		s.remedy = byPerson
 		s.detail += "; the source is still the same: correct it, the day is then computed again"
 	}
 	return s
-}
-
-// sourceFault reports whether an attempt failed on what a source holds, so that trying again on the same source is vain.
-func sourceFault(text string) bool {
-	for _, side := range model.Sides {
-		if strings.HasPrefix(text, string(side)+": ") {
-			return true
-		}
-	}
-	return strings.Contains(text, "due.patience")
 }
 
 // judgeWaiting is an information as long as patience lasts. After that nobody can be looking for the source any more.

@@ -36,7 +36,7 @@ type bundle struct {
 	dir     string
 	book    *scenario.Book
 	cfg     *config.Config
-	jobs    []recon.Job
+	jobs    []source.Job
 	bus     *bus.Bus
 	control *control.Control
 	store   *store.Store
@@ -104,7 +104,7 @@ func connect(ctx context.Context, dir string, book *scenario.Book, natsURL strin
 		if err := errors.Join(ledgerErr, channelErr); err != nil {
 			return nil, err
 		}
-		b.jobs = append(b.jobs, recon.Job{Job: j.Job, Ledger: ledger, Channel: channel})
+		b.jobs = append(b.jobs, source.Job{Job: j.Job, Ledger: ledger, Channel: channel})
 	}
 	return b, nil
 }

@@ -24,7 +24,7 @@ const (
 // attempt is one holder's work on one day.
 type attempt struct {
 	r       *Recon
-	job     Job
+	job     source.Job
 	day     model.Day
 	req     request
 	holding *control.Holding
@@ -38,7 +38,7 @@ type attempt struct {
 }
 
 // day does what a held day needs and answers its message.
-func (r *Recon) day(ctx context.Context, job Job, req request) bus.Verdict {
+func (r *Recon) day(ctx context.Context, job source.Job, req request) bus.Verdict {
 	// A shutdown must not look like a lost lease, so the holding does not end with ctx but by giving it back.
 	holding, err := r.Control.Hold(context.WithoutCancel(ctx), job.Name, req.day, r.Instance+"/"+r.newRunID())
 	if errors.Is(err, kv.ErrHeld) {
@@ -75,6 +75,7 @@ func (a *attempt) answer(ctx context.Context) bus.Verdict {
 			return a.block(ctx, v.unfinished)
 		case actResume:
 			err = a.resume(ctx)
+			a.req.finding = "" // cured
 		case actPull, actCompare:
 			err = a.run(ctx, d.act)
 		}
@@ -90,7 +91,7 @@ func (a *attempt) answer(ctx context.Context) bus.Verdict {
 // run is one day: the sentence of the package comment as code.
 func (a *attempt) run(ctx context.Context, act action) error {
 	if act == actPull {
-		if err := a.there(ctx); err != nil {
+		if err := a.job.There(ctx, a.day); err != nil {
 			return err
 		}
 	}
@@ -253,7 +254,8 @@ func (a *attempt) failed(ctx context.Context, err error) bus.Verdict {
 		return a.notThere(ctx, err)
 	}
 	verdict := bus.Retry(backoff(a.mark.Failures)).Because("failed")
-	if lasting(err) {
+	a.mark.Lasting = lasting(err)
+	if a.mark.Lasting {
 		verdict = bus.Ack().Because("failed_for_good")
 	}
 	if err := a.fail(ctx, err); err != nil {
@@ -276,7 +278,7 @@ func (a *attempt) fail(ctx context.Context, cause error) error {
 	now := a.r.Clock.Now()
 	a.mark.Status, a.mark.FinishedAt, a.mark.BeatAt, a.mark.Error = model.Failed, &now, now, cause.Error()
 	a.mark.Failures++
-	a.mark.Sources, a.mark.BlockedBy = a.fingerprint(ctx), nil
+	a.mark.Sources, a.mark.BlockedBy = a.job.Fingerprint(ctx, a.day), nil
 	if err := a.holding.Save(ctx, a.mark); err != nil {
 		return err
 	}
@@ -300,6 +302,7 @@ func (a *attempt) notThere(ctx context.Context, why error) bus.Verdict {
 	if !now.Before(deadline) {
 		late := fmt.Errorf("still not there %s after the day became due (due.patience): %w", a.job.Due.Patience, why)
 		err := a.begin(ctx) // a failure is a run's, so that each has an id of its own
+		a.mark.Lasting = true
 		if err == nil {
 			err = a.fail(ctx, late)
 		}
@@ -312,7 +315,7 @@ func (a *attempt) notThere(ctx context.Context, why error) bus.Verdict {
 	if a.mark.Status != model.Waiting || a.mark.Error != why.Error() {
 		a.mark.Status, a.mark.Error, a.mark.Cause, a.mark.Trigger = model.Waiting, why.Error(), a.req.cause, a.req.seq
 		a.mark.Instance, a.mark.BeatAt, a.mark.BlockedBy = a.r.Instance, now, nil
-		a.mark.Sources = a.fingerprint(ctx)
+		a.mark.Sources = a.job.Fingerprint(ctx, a.day)
 		if err := a.holding.Save(ctx, a.mark); err != nil {
 			a.log.Warn("could not mark the day as waiting", "err", err)
 			return bus.Retry(trouble).Because("could_not_write")

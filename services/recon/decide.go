@@ -69,7 +69,7 @@ func decideDone(req request, v view) decision {
 		return decision{actPull, "source_changed"}
 	case v.watermark.CarryIn != v.carryIn:
 		return decision{actCompare, "carry_changed"}
-	case v.watermark.Published < v.committed.Version:
+	case v.watermark.Published < v.committed.Version || req.finding == model.AuditUnpublished:
 		return decision{actResume, "events_missing"}
 	}
 	return decision{actSkip, "already_done"}

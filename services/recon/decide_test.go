@@ -48,6 +48,7 @@ func TestDecide(t *testing.T) {
 		"done, pool changed, earlier day open":  {request{cause: model.CauseCarry}, view{watermark: done, committed: committed, carryIn: "x", unfinished: &earlier}, decision{actBlock, "earlier_day_not_done"}},
 		"done, pool as before":                  {request{cause: model.CauseCarry, seq: 9}, view{watermark: done, committed: committed}, decision{actSkip, "already_done"}},
 		"done, events missing":                  {request{cause: model.CauseNudge, seq: 9}, view{watermark: mark(model.Done, "run1", func(w *model.Watermark) { finished(w); w.Published = 0 }), committed: committed}, decision{actResume, "events_missing"}},
+		"done, the auditor misses its events":   {request{cause: model.CauseNudge, finding: model.AuditUnpublished}, view{watermark: done, committed: committed}, decision{actResume, "events_missing"}},
 		"done, version lost":                    {request{cause: model.CauseDue}, view{watermark: done}, decision{actPull, "committed_version_lost"}},
 		"done, other version found":             {request{cause: model.CauseDue}, view{watermark: done, committed: &model.Batch{RunID: "run0", Version: 1}}, decision{actPull, "committed_version_lost"}},
 	} {

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"daybreak/pkg/model"
+	"daybreak/pkg/source"
 )
 
 // metrics are signals for plots and alerts. No label holds a date, key or id, so their number is bounded by the jobs.
@@ -17,7 +18,7 @@ type metrics struct {
 	events   *prometheus.CounterVec
 }
 
-func newMetrics(reg prometheus.Registerer, jobs []Job) *metrics {
+func newMetrics(reg prometheus.Registerer, jobs []source.Job) *metrics {
 	f := promauto.With(reg)
 	m := &metrics{
 		runs: f.NewCounterVec(prometheus.CounterOpts{

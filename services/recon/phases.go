@@ -2,9 +2,7 @@ package recon
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -52,46 +50,6 @@ func (a *attempt) finishEvents(ctx context.Context) error {
 	}
 	a.mark.Published = a.committed.Version
 	return a.holding.Save(ctx, a.mark)
-}
-
-func (a *attempt) sources() map[model.Side]source.Source {
-	return map[model.Side]source.Source{model.Ledger: a.job.Ledger, model.Channel: a.job.Channel}
-}
-
-func (a *attempt) requestFor(side model.Side) source.Request {
-	from, to := a.job.Span(a.day)
-	return source.Request{
-		Job: a.job.Name, Side: side, Day: a.day, From: from, To: to, Zone: a.job.Location, Rules: a.job.Rules,
-	}
-}
-
-// there makes sure that no source is known to be missing before the day is marked RUNNING, so that waiting for a source
-// does not look like work. Any other fault of a source is told by the pull.
-func (a *attempt) there(ctx context.Context) error {
-	for _, side := range model.Sides {
-		if _, err := a.sources()[side].Peek(ctx, a.requestFor(side)); errors.Is(err, source.ErrNotThere) {
-			return fmt.Errorf("%s: %w", side, err)
-		}
-	}
-	return nil
-}
-
-// fingerprint is what the sources look like now, so that the auditor can tell when a failed day is worth another try.
-func (a *attempt) fingerprint(ctx context.Context) string {
-	return Fingerprint(ctx, a.sources(), a.requestFor)
-}
-
-// Fingerprint joins the fingerprints of both sources of a day; a source that is not there or cannot be looked at says so.
-func Fingerprint(ctx context.Context, sources map[model.Side]source.Source, req func(model.Side) source.Request) string {
-	var parts []string
-	for _, side := range model.Sides {
-		print, err := sources[side].Peek(ctx, req(side))
-		if err != nil {
-			print = "not there"
-		}
-		parts = append(parts, string(side)+"="+print)
-	}
-	return strings.Join(parts, " ")
 }
 
 // pull lands both sides as sealed snapshots, or takes those of the committed version, and copies in the carried pool.
@@ -156,7 +114,7 @@ func (a *attempt) landSide(ctx context.Context, side model.Side) (model.Seal, er
 		return model.Seal{}, err
 	}
 	var stored error
-	seal, err := a.sources()[side].Read(ctx, a.requestFor(side), func(e model.Entry) error {
+	seal, err := a.job.Of(side).Read(ctx, a.job.Request(a.day, side), func(e model.Entry) error {
 		stored = landing.Add(e)
 		return stored
 	})
@@ -165,7 +123,7 @@ func (a *attempt) landSide(ctx context.Context, side model.Side) (model.Seal, er
 		if stored != nil {
 			return model.Seal{}, stored
 		}
-		return model.Seal{}, fmt.Errorf("%s: %w", side, err)
+		return model.Seal{}, &source.SideError{Side: side, Err: err}
 	}
 	if err := landing.Close(ctx); err != nil {
 		return model.Seal{}, err
@@ -239,7 +197,7 @@ func (a *attempt) done(ctx context.Context) error {
 	a.mark.Status, a.mark.Phase, a.mark.FinishedAt, a.mark.BeatAt = model.Done, model.PhaseDone, &now, now
 	a.mark.Version, a.mark.Published, a.mark.Committed = b.Version, b.Version, b.RunID
 	a.mark.Snapshots, a.mark.CarryIn, a.mark.CarryOut = b.Seals, b.CarryIn, b.CarryOut
-	a.mark.Error, a.mark.Sources, a.mark.Failures, a.mark.BlockedBy = "", "", 0, nil
+	a.mark.Error, a.mark.Sources, a.mark.Failures, a.mark.Lasting, a.mark.BlockedBy = "", "", 0, false, nil
 	if err := a.holding.Save(ctx, a.mark); err != nil {
 		return err
 	}

@@ -22,16 +22,9 @@ import (
 // Durable is the name of the consumer that all replicas share.
 const Durable = "recon"
 
-// Job is what is compared, with its two sources.
-type Job struct {
-	model.Job
-	Ledger  source.Source
-	Channel source.Source
-}
-
 // Options of a Recon. All fields up to Instance are required.
 type Options struct {
-	Jobs       []Job
+	Jobs       []source.Job
 	Bus        *bus.Bus
 	Control    *control.Control
 	Store      *store.Store
@@ -50,7 +43,7 @@ type Options struct {
 // Recon works off the messages of DAYS. Any number of replicas may run.
 type Recon struct {
 	Options
-	jobs     map[string]Job
+	jobs     map[string]source.Job
 	consumer *bus.Consumer
 	metrics  *metrics
 	log      *slog.Logger
@@ -73,7 +66,7 @@ func New(opts Options) *Recon {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	r := &Recon{Options: opts, jobs: map[string]Job{}, log: opts.Logger.With("service", "recon")}
+	r := &Recon{Options: opts, jobs: map[string]source.Job{}, log: opts.Logger.With("service", "recon")}
 	for _, j := range opts.Jobs {
 		r.jobs[j.Name] = j
 	}

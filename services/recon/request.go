@@ -11,6 +11,7 @@ import (
 
 	"daybreak/pkg/bus"
 	"daybreak/pkg/model"
+	"daybreak/pkg/source"
 )
 
 // request is what one message asks for.
@@ -20,6 +21,7 @@ type request struct {
 	day      model.Day
 	from, to model.Day // of a range
 	cause    model.Cause
+	finding  model.AuditKind // of a nudge: what the auditor saw
 	reason   string
 	by       string
 	seq      uint64 // names the message
@@ -52,7 +54,7 @@ func parseRequest(d bus.Delivery) (request, error) {
 	if err != nil {
 		return request{}, fmt.Errorf("job %s: %w", job, err)
 	}
-	req := request{kind: kind, job: job, reason: b.Reason, by: b.By, seq: d.Seq, cause: causeOf(kind, b.Cause)}
+	req := request{kind: kind, job: job, reason: b.Reason, by: b.By, seq: d.Seq, cause: causeOf(kind, b.Cause), finding: model.AuditKind(b.Finding)}
 	if kind == bus.KindReplayRange {
 		return req.withRange(b)
 	}
@@ -126,7 +128,7 @@ func admit(job model.Job, req request, now time.Time) (bus.Verdict, bool) {
 
 // expand turns the replay of a range into one message a day. Every business day of the range must be replayable, or
 // none is: half a range is not what was asked for.
-func (r *Recon) expand(ctx context.Context, job Job, req request) bus.Verdict {
+func (r *Recon) expand(ctx context.Context, job source.Job, req request) bus.Verdict {
 	days, err := daysOf(job.Job, req, r.Clock.Now())
 	if err != nil {
 		return bus.Reject(err.Error())
