@@ -56,6 +56,8 @@ type rows struct {
 	notes   io.Writer
 }
 
+const rowsBuffer = 64 << 10
+
 // checkFormat refuses a format that is not known.
 func (c *cli) checkFormat() error {
 	if c.flags.format == "" || slices.Contains(formats, c.flags.format) {
@@ -77,7 +79,7 @@ func (c *cli) formatOf() string {
 
 // rows begins rows.
 func (c *cli) rows(columns ...column) *rows {
-	return &rows{format: c.formatOf(), columns: columns, out: bufio.NewWriter(c.stdout), notes: c.stderr}
+	return &rows{format: c.formatOf(), columns: columns, out: bufio.NewWriterSize(c.stdout, rowsBuffer), notes: c.stderr}
 }
 
 // add prints one row: one value per column. nil, zero instants, absent days and absent amounts are null.

@@ -29,14 +29,8 @@ func (r *rows) addCSV(cells []cell) error {
 	return r.record(record)
 }
 
-func (r *rows) record(fields []string) error {
-	w := csv.NewWriter(r.out)
-	if err := w.Write(fields); err != nil {
-		return err
-	}
-	w.Flush()
-	return w.Error()
-}
+// record writes into the buffer of r.out: a csv.Writer takes a large enough bufio.Writer as its own.
+func (r *rows) record(fields []string) error { return csv.NewWriter(r.out).Write(fields) }
 
 // formulaSigns are what a spreadsheet takes for the beginning of a formula, ASCII and full width.
 const formulaSigns = "=+-@\t\r\n＝＋－＠"
