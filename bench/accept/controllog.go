@@ -96,8 +96,7 @@ func (l *controlLog) done() (n int) {
 	return n
 }
 
-// noStaleWrite replays the log: every accepted watermark bears the newest fence of its batch, and no write is missing in
-// the log.
+// noStaleWrite judges the log as recorded so far.
 func (l *controlLog) noStaleWrite(ctx context.Context) (string, error) {
 	stream, err := l.js.Stream(ctx, bucketStream)
 	if err != nil {
@@ -105,16 +104,30 @@ func (l *controlLog) noStaleWrite(ctx context.Context) (string, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	figures, last, err := judgeLog(l.writes)
+	if end := stream.CachedInfo().State.LastSeq; last+lagMax < end {
+		err = errors.Join(err, fmt.Errorf("the log ends at %d, the bucket at %d", last, end))
+	}
+	return figures, err
+}
+
+// lagMax is how many writes may be on their way to the log while heartbeats go on.
+const lagMax = 50
+
+// judgeLog replays writes in the server's order: every accepted watermark must bear the newest fence of its batch, and no
+// write may be missing in between. It returns the sequence of the last one.
+func judgeLog(writes []*nats.Msg) (figures string, last uint64, err error) {
 	var errs []error
-	fences, takeovers, marks, first, last := map[string]uint64{}, 0, 0, uint64(0), uint64(0)
-	for _, m := range l.writes {
+	fences, takeovers, marks := map[string]uint64{}, 0, 0
+	for _, m := range writes {
 		seq, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
 		if err != nil || seq <= last {
-			return "", fmt.Errorf("the log is not in the order of the server: %q after %d", m.Header.Get("Nats-Sequence"), last)
+			return "", last, fmt.Errorf("the log is not in the order of the server: %q after %d", m.Header.Get("Nats-Sequence"), last)
 		}
-		if last = seq; first == 0 {
-			first = seq
+		if last != 0 && seq != last+1 {
+			errs = append(errs, fmt.Errorf("the writes from %d to %d are not in the log", last+1, seq-1))
 		}
+		last = seq
 		key := strings.TrimPrefix(m.Subject, logSubject)
 		if batch, ok := strings.CutPrefix(key, "fence."); ok {
 			fences[batch] = seq
@@ -126,22 +139,15 @@ func (l *controlLog) noStaleWrite(ctx context.Context) (string, error) {
 		}
 		var w mark
 		if err := json.Unmarshal(m.Data, &w); err != nil {
-			return "", fmt.Errorf("%s: %w", key, err)
+			return "", last, fmt.Errorf("%s: %w", key, err)
 		}
 		if marks++; w.Fence != fences[batch] {
 			errs = append(errs, fmt.Errorf("%s at %d: %s %s by %s under fence %d while %d was the newest", batch, seq, w.Status, w.Phase,
 				w.Instance, w.Fence, fences[batch]))
 		}
 	}
-	figures := fmt.Sprintf("%d writes recorded, %d watermarks, %d holdings of %d batches", len(l.writes), marks, takeovers, len(fences))
-	if missing := int(last-first) + 1 - len(l.writes); missing > 0 {
-		errs = append(errs, fmt.Errorf("%d writes are not in the log", missing))
+	if marks == 0 {
+		errs = append(errs, errors.New("no watermark was recorded"))
 	}
-	if end := stream.CachedInfo().State.LastSeq; marks == 0 || last+lagMax < end {
-		errs = append(errs, fmt.Errorf("the log ends at %d, the bucket at %d", last, end))
-	}
-	return figures, errors.Join(errs...)
+	return fmt.Sprintf("%d writes recorded, %d watermarks, %d holdings of %d batches", len(writes), marks, takeovers, len(fences)), last, errors.Join(errs...)
 }
-
-// lagMax is how many writes may be on their way to the log while heartbeats go on.
-const lagMax = 50

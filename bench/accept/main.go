@@ -35,7 +35,7 @@ type options struct {
 }
 
 func main() {
-	o := options{audit: 10 * time.Second}
+	o := options{audit: 20 * time.Second}
 	seeds := flag.Int("seeds", 1, "how many books, one after the other, from -seed on")
 	timeout := flag.Duration("timeout", 20*time.Minute, "bound on the time of one book")
 	flag.Uint64Var(&o.seed, "seed", 1, "of book and disturbances")

@@ -32,16 +32,20 @@ type table struct {
 	repeated  int
 }
 
+func newTable() *table {
+	return &table{
+		seen: map[string][]byte{}, of: map[string]string{}, diffs: map[string]row{}, reviews: map[string]string{},
+		versions: map[string]uint64{}, told: map[string]int{}, announced: map[string]int{},
+	}
+}
+
 // rebuild reads the stream DIFFS from its beginning and holds what it tells against the table of diffs.
 func (t *trial) rebuild(ctx context.Context, columns []string) (string, error) {
 	all, err := t.messages(ctx, "DIFFS")
 	if err != nil {
 		return "", err
 	}
-	tab := &table{
-		seen: map[string][]byte{}, of: map[string]string{}, diffs: map[string]row{}, reviews: map[string]string{},
-		versions: map[string]uint64{}, told: map[string]int{}, announced: map[string]int{},
-	}
+	tab := newTable()
 	var errs []error
 	for _, m := range all {
 		if err := tab.take(m.Data()); err != nil {
