@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -42,7 +43,7 @@ func main() {
 	flag.IntVar(&o.days, "days", 30, "business days of each job, 4 or more")
 	flag.IntVar(&o.entries, "entries", 50, "clean payments per job and day")
 	flag.IntVar(&o.kills, "kills", 6, "processes that are killed or paused while the days are worked off")
-	flag.StringVar(&o.keep, "keep", "", "work in this new folder and leave it behind")
+	flag.StringVar(&o.keep, "keep", "", "work in a new folder below this one and leave it behind; a failed run is left behind anyway")
 	flag.BoolVar(&o.nats, "nats", false, "ask for a replay with the nats CLI, which is built from its module first")
 	flag.Parse()
 	if flag.NArg() > 0 || o.days < daysMin || o.entries < 1 || o.kills < 0 || *seeds < 1 {
@@ -66,6 +67,9 @@ func one(ctx context.Context, o options, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	begun := time.Now()
+	if o.keep != "" {
+		o.keep = filepath.Join(o.keep, fmt.Sprintf("seed-%d", o.seed))
+	}
 	r := &report{progress: os.Stderr}
 	accept(ctx, o, r)
 	fmt.Printf("seed %d: %d days, %d entries a day, %d disturbances, %s\n", o.seed, o.days, o.entries, o.kills, time.Since(begun).Round(time.Second))

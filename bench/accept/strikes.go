@@ -24,7 +24,8 @@ func (s strike) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", how, s.service, s.phase))
 }
 
-// plan mixes n strikes: of every five, three hit a recon. Each phase of a recon is hit in turn, killed and paused.
+// plan mixes n strikes: of every five, three hit a recon. The phases of a recon take turns, and so do killing
+// and pausing; from eight strikes on a recon, each phase had both.
 func plan(rng *rand.Rand, n int) []strike {
 	phases := []string{"pull", "compare", "commit", "events"}
 	rng.Shuffle(len(phases), func(a, b int) { phases[a], phases[b] = phases[b], phases[a] })
@@ -36,7 +37,7 @@ func plan(rng *rand.Rand, n int) []strike {
 		case 4:
 			out = append(out, strike{service: "auditor", kill: rng.IntN(2) == 0})
 		default:
-			out = append(out, strike{"recon", recons%2 == 0, phases[recons%len(phases)]})
+			out = append(out, strike{"recon", (recons+recons/len(phases))%2 == 0, phases[recons%len(phases)]})
 			recons++
 		}
 	}

@@ -50,12 +50,12 @@ type connection struct {
 
 // accept makes every check on one book and notes it in r.
 func accept(ctx context.Context, o options, r *report) {
-	dir, clean, err := workFolder(o.keep)
+	dir, err := workFolder(o.keep)
 	if err != nil {
 		r.check("work folder", func() (string, error) { return "", err })
 		return
 	}
-	defer clean()
+	defer func() { leave(dir, o, r) }()
 	bin := filepath.Join(dir, "daybreak.bin")
 	if !r.check("the binary builds", func() (string, error) { return build(ctx, bin) }) {
 		return
@@ -69,24 +69,36 @@ func accept(ctx context.Context, o options, r *report) {
 	if r.check("processes start", func() (string, error) { return t.start(ctx, dir, bin) }) {
 		t.checks(ctx)
 	}
+	if t.nc != nil {
+		t.nc.Close()
+	}
 	if t.fleet != nil {
-		defer t.fleet.close(ctx)
+		t.fleet.close(ctx)
 	}
 	<-side
 }
 
-func workFolder(keep string) (dir string, clean func(), err error) {
+func workFolder(keep string) (string, error) {
 	if keep == "" {
-		dir, err = os.MkdirTemp("", "daybreak-accept-")
-		return dir, func() { _ = os.RemoveAll(dir) }, err
+		return os.MkdirTemp("", "daybreak-accept-")
 	}
-	if dir, err = filepath.Abs(keep); err != nil {
-		return "", nil, err
+	dir, err := filepath.Abs(keep)
+	if err != nil {
+		return "", err
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return "", nil, fmt.Errorf("-keep %s: the folder is not empty; name a new one", keep)
+		return "", fmt.Errorf("-keep %s: the folder is not empty; name a new one", keep)
 	}
-	return dir, func() {}, os.MkdirAll(dir, 0o700)
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// leave removes the work folder, unless somebody will want to look into it.
+func leave(dir string, o options, r *report) {
+	if o.keep == "" && !r.failed() {
+		_ = os.RemoveAll(dir)
+		return
+	}
+	r.say("left behind: %s (books, data, logs of every process)", dir)
 }
 
 func build(ctx context.Context, bin string) (string, error) {
