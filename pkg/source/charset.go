@@ -44,13 +44,13 @@ func decodeText(in *bufio.Reader, name string) (*bufio.Reader, lineCheck, error)
 	case "utf-8":
 		return in, checkUTF8, nil
 	case "gb18030":
-		return decoded(in, simplifiedchinese.GB18030), checkDecoded(charset), nil
+		return decoded(&utf8Watch{in: in, charset: charset, long: 3}, simplifiedchinese.GB18030), checkDecoded(charset), nil
 	case "utf-16le":
 		return decoded(in, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)), checkDecoded(charset), nil
 	case "utf-16be":
 		return decoded(in, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)), checkDecoded(charset), nil
 	}
-	return decoded(in, charmap.Windows1252), checkDecoded(charset), nil
+	return decoded(&utf8Watch{in: in, charset: charset, long: 2}, charmap.Windows1252), checkDecoded(charset), nil
 }
 
 // chooseCharset settles the charset by what is asked for and by the byte order mark, which it consumes. A mark that
