@@ -48,8 +48,12 @@ func plan(rng *rand.Rand, n int) []strike {
 func (t *trial) disturb(ctx context.Context) (string, error) {
 	rng := rand.New(rand.NewPCG(t.seed, 99))
 	var told []string
-	for _, s := range plan(rng, t.kills) {
-		text, err := t.strike(ctx, s, rng)
+	for i, s := range plan(rng, t.kills) {
+		err := t.reach(ctx, i*t.total()/(t.kills+1))
+		text := ""
+		if err == nil {
+			text, err = t.strike(ctx, s, rng)
+		}
 		if err != nil {
 			return strings.Join(told, ", "), fmt.Errorf("%s: %w (%d of %d days were done)", s, err, t.log.done(), t.total())
 		}
@@ -58,6 +62,20 @@ func (t *trial) disturb(ctx context.Context) (string, error) {
 	}
 	return strings.Join(told, ", "), nil
 }
+
+// reach waits until so many days are done, so that strikes are spread over the whole work.
+func (t *trial) reach(ctx context.Context, days int) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	return until(ctx, 50*time.Millisecond, func() error {
+		if n := t.log.done(); n < days {
+			return fmt.Errorf("%d days are done, %d are waited for", n, days)
+		}
+		return nil
+	})
+}
+
+const reachTime = 5 * time.Minute
 
 // strikeTime is how long a recon is waited for to enter a phase.
 const strikeTime = time.Minute
