@@ -35,7 +35,7 @@ func missingFile(ctx context.Context, o options, bin, dir string) (string, error
 	said := fmt.Sprintf("%s %s WAITING", job, late)
 	errs = append(errs, expect(strings.Contains(r.err, said) && strings.Contains(r.err, late.String()+".csv"), "no line names %q and the file: %s", said, r.err))
 	for d := late + 1; d <= i.book.Last; d++ {
-		said := fmt.Sprintf("%s %s BLOCKED: waits for %s", job, d, late)
+		said := fmt.Sprintf("%s %s BLOCKED", job, d)
 		errs = append(errs, expect(strings.Contains(r.err, said), "no line says %q: %s", said, r.err))
 	}
 	rows, err := i.rows(ctx, "status")
