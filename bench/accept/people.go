@@ -100,11 +100,20 @@ func (t *trial) awaitVersion(ctx context.Context, job, day, old string) (now map
 func (t *trial) rubbish(ctx context.Context) (string, error) {
 	day := t.day(0)
 	pieces := [][2]string{
-		{"day.replay.nobody." + day, ""}, {"day.replay.UPPER." + day, ""}, {"day.replay.cards.2026-02-30", ""},
-		{"day.replay.cards." + t.book.Last.Add(40).String(), ""}, {"day.replay.cards.2020-01-05", ""},
-		{"day.replay.cards.2026.10.01", ""}, {"day.rerun.cards." + day, ""}, {"day.replay.cards." + day, "{"},
-		{"day.replay.cards." + day, `{"raeson":"x"}`}, {"day.replay.cards." + day, "\x00\xff\xfe"}, {"day.replay.cards", ""},
-		{"day.replay.cards", `{"from":"2026-10-02","to":"2026-10-01"}`}, {"day.due.nobody." + day, ""}, {"day.x", "hello"},
+		{"day.replay.nobody." + day, ""},
+		{"day.replay.UPPER." + day, ""},
+		{"day.replay.cards.2026-02-30", ""},
+		{"day.replay.cards." + t.book.Last.Add(40).String(), ""},
+		{"day.replay.cards.2020-01-05", ""},
+		{"day.replay.cards.2026.10.01", ""},
+		{"day.rerun.cards." + day, ""},
+		{"day.replay.cards." + day, "{"},
+		{"day.replay.cards." + day, `{"raeson":"x"}`},
+		{"day.replay.cards." + day, "\x00\xff\xfe"},
+		{"day.replay.cards", ""},
+		{"day.replay.cards", `{"from":"2026-10-02","to":"2026-10-01"}`},
+		{"day.due.nobody." + day, ""},
+		{"day.x", "hello"},
 	}
 	before, err := t.versions(ctx, "cards")
 	if err != nil {

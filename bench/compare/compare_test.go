@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"daybreak/pkg/engine/enginetest"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestMain(m *testing.M) { enginetest.Main(m) }

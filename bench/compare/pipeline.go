@@ -10,14 +10,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jonboulle/clockwork"
-	"github.com/oklog/ulid/v2"
-	"golang.org/x/sync/errgroup"
-
 	"daybreak/pkg/engine"
 	"daybreak/pkg/model"
 	"daybreak/pkg/source"
 	"daybreak/pkg/store"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/oklog/ulid/v2"
+	"golang.org/x/sync/errgroup"
 )
 
 // pipeline is Daybreak's way, on an engine that runs for the whole comparison.

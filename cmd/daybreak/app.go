@@ -79,7 +79,11 @@ func (a *app) open(ctx context.Context, env *environment, connect connector) err
 	if err != nil {
 		return err
 	}
-	a.closeLater(func() { a.kv.Close(context.WithoutCancel(ctx)) })
+	a.closeLater(func() {
+		if err := a.kv.Close(context.WithoutCancel(ctx)); err != nil {
+			a.log.Warn("leases were left to run out", "err", err)
+		}
+	})
 	a.control = control.New(a.kv)
 	a.store, err = store.Open(ctx, store.Options{
 		Conn: ends.clickhouse, Cluster: a.cfg.ClickHouse.Cluster, Clock: a.clock, Logger: a.log,
@@ -87,7 +91,7 @@ func (a *app) open(ctx context.Context, env *environment, connect connector) err
 	if err != nil {
 		return err
 	}
-	a.closeLater(func() { a.store.Close() })
+	a.closeLater(func() { _ = a.store.Close() })
 	return nil
 }
 

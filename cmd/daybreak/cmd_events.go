@@ -119,10 +119,19 @@ func (f eventFlags) filters(s setup) ([]string, error) {
 }
 
 var eventColumns = []column{
-	{name: "time", width: 30}, {name: "type", width: 24}, {name: "batch_id", width: 20}, {name: "version", kind: number},
-	{name: "subject", width: 32}, {name: "kind", width: 18}, {name: "state"}, {name: "key", kind: outside, width: 24},
-	{name: "currency", kind: outside}, {name: "delta", kind: money, width: 12}, {name: "detail", kind: outside, width: 30},
-	{name: "id", width: 32}, {name: "seq", kind: number},
+	{name: "time", width: 30},
+	{name: "type", width: 24},
+	{name: "batch_id", width: 20},
+	{name: "version", kind: number},
+	{name: "subject", width: 32},
+	{name: "kind", width: 18},
+	{name: "state"},
+	{name: "key", kind: outside, width: 24},
+	{name: "currency", kind: outside},
+	{name: "delta", kind: money, width: 12},
+	{name: "detail", kind: outside, width: 30},
+	{name: "id", width: 32},
+	{name: "seq", kind: number},
 }
 
 func (c *cli) events(ctx context.Context, a *app, filters []string, from time.Time, follow bool) error {

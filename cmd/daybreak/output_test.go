@@ -15,8 +15,14 @@ import (
 
 // sampleColumns and sampleRows hold one of everything that rows can hold.
 var sampleColumns = []column{
-	{name: "biz_date"}, {name: "key", kind: outside}, {name: "count", kind: number}, {name: "amount", kind: money},
-	{name: "reasons"}, {name: "at"}, {name: "ok"}, {name: "note", kind: outside, optional: true},
+	{name: "biz_date"},
+	{name: "key", kind: outside},
+	{name: "count", kind: number},
+	{name: "amount", kind: money},
+	{name: "reasons"},
+	{name: "at"},
+	{name: "ok"},
+	{name: "note", kind: outside, optional: true},
 }
 
 func sampleRows() [][]any {
@@ -49,8 +55,8 @@ const sampleNDJSON = `{"biz_date":"2026-11-02","key":"000123","count":2,"amount"
 
 func TestFormats(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, sampleNDJSON, printed(t, "ndjson", sampleColumns, sampleRows()))
-	require.Equal(t, sampleNDJSON, printed(t, "", sampleColumns, sampleRows()), "no terminal, no table")
+	require.JSONEq(t, sampleNDJSON, printed(t, "ndjson", sampleColumns, sampleRows()))
+	require.JSONEq(t, sampleNDJSON, printed(t, "", sampleColumns, sampleRows()), "no terminal, no table")
 	lines := strings.Split(strings.TrimSpace(sampleNDJSON), "\n")
 	require.Equal(t, "[\n"+strings.Join(lines, ",\n")+"\n]\n", printed(t, "json", sampleColumns, sampleRows()))
 	require.Equal(t, `biz_date,key,count,amount,reasons,at,ok,note
@@ -132,10 +138,14 @@ func TestGrid(t *testing.T) {
 	day := func(m time.Month, d int) model.Day { return model.NewDay(2026, m, d) }
 	open := &model.Batch{Diffs: map[model.Kind]uint64{model.KindAmount: 1}}
 	got := drawGrid([]statusRow{
-		{job: "cards", day: day(10, 30), text: skippedDay}, {job: "cards", day: day(10, 31), text: "DONE", batch: &model.Batch{}},
-		{job: "cards", day: day(11, 1), text: "DONE", batch: open}, {job: "cards", day: day(11, 2), text: "FAILED"},
-		{job: "cards", day: day(11, 6), text: missingDay}, {job: "longer-name", day: day(11, 1), text: "WAITING"},
-		{job: "longer-name", day: day(11, 2), text: "BLOCKED"}, {job: "longer-name", day: day(11, 3), text: "RUNNING"},
+		{job: "cards", day: day(10, 30), text: skippedDay},
+		{job: "cards", day: day(10, 31), text: "DONE", batch: &model.Batch{}},
+		{job: "cards", day: day(11, 1), text: "DONE", batch: open},
+		{job: "cards", day: day(11, 2), text: "FAILED"},
+		{job: "cards", day: day(11, 6), text: missingDay},
+		{job: "longer-name", day: day(11, 1), text: "WAITING"},
+		{job: "longer-name", day: day(11, 2), text: "BLOCKED"},
+		{job: "longer-name", day: day(11, 3), text: "RUNNING"},
 	})
 	require.Equal(t, strings.TrimPrefix(`
 job          month    1     6     11    16    21    26    31

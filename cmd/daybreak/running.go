@@ -71,7 +71,7 @@ func (a *app) embedded(ctx context.Context, env *environment, withNATS, withClic
 			return running{}, fmt.Errorf("locking the data folder %s: %w", a.cfg.DataDir, err)
 		}
 		if mine {
-			a.closeLater(func() { lock.Unlock() })
+			a.closeLater(func() { _ = lock.Unlock() }) // it goes with the process anyway
 			return a.start(ctx, env, withNATS, withClickHouse)
 		}
 		r, err := readRunning(dataFile(a.cfg, "running.json"))
@@ -117,7 +117,7 @@ func (a *app) start(ctx context.Context, env *environment, withNATS, withClickHo
 	if err := r.write(file); err != nil {
 		return running{}, err
 	}
-	a.closeLater(func() { os.Remove(file) })
+	a.closeLater(func() { _ = os.Remove(file) }) // readers ask the server before they believe it
 	return r, nil
 }
 

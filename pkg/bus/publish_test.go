@@ -108,8 +108,9 @@ func TestPublishWaitsForTheServer(t *testing.T) {
 	_, err := b.Publish(ctx, bus.Message{Subject: dueSubject(t, 1), ID: "1"})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	result := make(chan error, 1)
+	subject := dueSubject(t, 1)
 	go func() {
-		_, err := b.Publish(t.Context(), bus.Message{Subject: dueSubject(t, 1), ID: "1"})
+		_, err := b.Publish(t.Context(), bus.Message{Subject: subject, ID: "1"})
 		result <- err
 	}()
 	s.start()

@@ -77,10 +77,10 @@ func permanent(err error) bool {
 	if !errors.As(err, &api) {
 		return false
 	}
-	switch {
-	case api.ErrorCode == codeInProcess:
+	switch api.ErrorCode {
+	case codeInProcess:
 		return false
-	case api.ErrorCode == codeStorageExceeded, api.ErrorCode == codeReplicasAlone:
+	case codeStorageExceeded, codeReplicasAlone:
 		return true
 	}
 	return api.Code >= 400 && api.Code < 500 && api.Code != 408 && api.Code != 429

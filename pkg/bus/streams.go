@@ -44,20 +44,24 @@ func Streams() []StreamSpec {
 		// Replicas of the ticker may be days apart in what they saw: a long window.
 		{
 			StreamDays, "business days to be reconciled: due, replay, nudge",
-			[]string{AllDays}, 90 * day, gib, 3 * day,
+			[]string{AllDays},
+			90 * day, gib, 3 * day,
 		},
 		{
 			StreamDiffs, "diff and batch events (CloudEvents)",
-			[]string{AllDiffs, AllBatches}, 400 * day, 20 * gib, 2 * time.Hour,
+			[]string{AllDiffs, AllBatches},
+			400 * day, 20 * gib, 2 * time.Hour,
 		},
 		{
 			StreamAudit, "findings of the auditor",
-			[]string{AllAudits}, 400 * day, 2 * gib, 2 * time.Hour,
+			[]string{AllAudits},
+			400 * day, 2 * gib, 2 * time.Hour,
 		},
 		// A rejected message that is redelivered days later must not be buried twice.
 		{
 			StreamDead, "rejected messages with their reason",
-			[]string{AllDead}, 90 * day, gib, 3 * day,
+			[]string{AllDead},
+			90 * day, gib, 3 * day,
 		},
 	}
 }

@@ -116,8 +116,10 @@ func checkOnBothSides(name string, known map[model.Side]*source.Columns) *fault 
 	case 0:
 		return nil
 	case 1:
-		return &fault{fmt.Sprintf("%s has no column %q", lacking[0], name),
-			fmt.Sprintf("add it to %s's columns, or remove it here", lacking[0])}
+		return &fault{
+			fmt.Sprintf("%s has no column %q", lacking[0], name),
+			fmt.Sprintf("add it to %s's columns, or remove it here", lacking[0]),
+		}
 	}
 	slices.Sort(names)
 	return &fault{fmt.Sprintf("neither side has a column %q", name), suggest(name, slices.Compact(names))}

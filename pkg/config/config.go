@@ -161,12 +161,13 @@ func Load(path string) (*Config, error) {
 
 func unreadable(path string, err error) error {
 	why := err
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		why = pathErr.Err
 	}
-	return &Errors{cause: err, Problems: []Problem{{File: path, What: "cannot be read: " + why.Error(),
-		Fix: "check the path and its permissions"}}}
+	return &Errors{cause: err, Problems: []Problem{{
+		File: path, What: "cannot be read: " + why.Error(),
+		Fix: "check the path and its permissions",
+	}}}
 }
 
 // decode turns the text of the file into a configuration. shown is the path as the user gave it, for messages.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -94,16 +93,20 @@ func TestDesignExample(t *testing.T) {
 		Due:          model.Due{AfterDays: 1, At: model.TimeOfDay{Hour: 1}, Patience: 10 * time.Hour},
 		Order:        model.Strict,
 		BackfillDays: 30, CarryDays: 3,
-		Rules: model.Rules{Key: []string{"key"}, Mode: model.ModeOne, Compare: []string{"status"},
-			StatusMap: map[model.Side]map[string]string{"ledger": {"PAID": "success"}, "channel": {"SUCCESS": "success"}}},
+		Rules: model.Rules{
+			Key: []string{"key"}, Mode: model.ModeOne, Compare: []string{"status"},
+			StatusMap: map[model.Side]map[string]string{"ledger": {"PAID": "success"}, "channel": {"SUCCESS": "success"}},
+		},
 		Audit: model.AuditRule{Every: 10 * time.Minute},
 	}, j.Job)
 	require.Equal(t, source.Spec{
 		Kind: source.KindCSV,
 		CSV:  &source.CSV{Path: "ledger/{date}.csv", Encoding: "auto", Delimiter: ',', Quote: '"'},
-		Columns: source.Columns{Key: source.Column{Header: "order_no"}, Amount: source.Column{Header: "amount"},
+		Columns: source.Columns{
+			Key: source.Column{Header: "order_no"}, Amount: source.Column{Header: "amount"},
 			Currency: source.Column{Fixed: "CNY", IsFixed: true}, Status: source.Column{Header: "state"},
-			OccurredAt: source.Column{Header: "paid_at"}},
+			OccurredAt: source.Column{Header: "paid_at"},
+		},
 	}, j.Source(model.Ledger))
 	require.Equal(t, "bills/{date:20060102}.csv.gz", j.Source(model.Channel).CSV.Path)
 }
@@ -224,11 +227,15 @@ clickhouse: { url: "clickhouse://a:9440,b:9440/?secure=true", user: u, password_
 data: /var/lib/daybreak
 `+good)
 	root := c.Root
-	require.Equal(t, NATS{URL: "nats://a:4222, tls://b", User: "u", PasswordFile: filepath.Join(root, "nats.pw"), Replicas: 3,
-		TLSFirst: true, TLS: TLS{CA: filepath.Join(root, "ca.pem"), Cert: "/etc/c.pem", Key: filepath.Join(root, "k.pem")}}, c.NATS)
-	require.Equal(t, ClickHouse{URL: "clickhouse://a:9440,b:9440/?secure=true", User: "u",
+	require.Equal(t, NATS{
+		URL: "nats://a:4222, tls://b", User: "u", PasswordFile: filepath.Join(root, "nats.pw"), Replicas: 3,
+		TLSFirst: true, TLS: TLS{CA: filepath.Join(root, "ca.pem"), Cert: "/etc/c.pem", Key: filepath.Join(root, "k.pem")},
+	}, c.NATS)
+	require.Equal(t, ClickHouse{
+		URL: "clickhouse://a:9440,b:9440/?secure=true", User: "u",
 		PasswordFile: filepath.Join(root, "ch.pw"), Database: "books", Cluster: "main",
-		TLS: TLS{CA: filepath.Join(root, "ca.pem")}}, c.ClickHouse)
+		TLS: TLS{CA: filepath.Join(root, "ca.pem")},
+	}, c.ClickHouse)
 	require.Equal(t, "/var/lib/daybreak", c.DataDir)
 	require.False(t, c.NATS.Embedded())
 
@@ -287,7 +294,7 @@ func TestLoadUnreadable(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.ErrorIs(t, err, ErrInvalid)
 	var all *Errors
-	require.True(t, errors.As(err, &all))
+	require.ErrorAs(t, err, &all)
 
 	_, err = Load(t.TempDir())
 	require.ErrorContains(t, err, "is a directory")

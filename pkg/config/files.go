@@ -21,8 +21,10 @@ func (d *decoder) readFile(root string, dst *string) func(cursor) {
 			return
 		}
 		*dst = under(root, name)
-		d.files = append(d.files, fileRef{path: *dst,
-			at: Problem{File: d.file, Line: c.node.Line, Column: c.node.Column, Path: c.path}})
+		d.files = append(d.files, fileRef{
+			path: *dst,
+			at:   Problem{File: d.file, Line: c.node.Line, Column: c.node.Column, Path: c.path},
+		})
 	}
 }
 
@@ -43,8 +45,7 @@ func (c *Config) CheckFiles() error {
 		if err == nil {
 			continue
 		}
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err
 		}
 		p := ref.at

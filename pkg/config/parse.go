@@ -41,8 +41,10 @@ func parse(file string, text []byte) (*yaml.Node, *Problem) {
 	case err != nil:
 		return nil, syntaxProblem(file, text, in.read, err)
 	}
-	return nil, &Problem{File: file, Line: second.Line, Column: second.Column,
-		What: "a second YAML document begins here", Fix: "one file holds one document: remove the --- or split the file"}
+	return nil, &Problem{
+		File: file, Line: second.Line, Column: second.Column,
+		What: "a second YAML document begins here", Fix: "one file holds one document: remove the --- or split the file",
+	}
 }
 
 func emptyDocument(doc *yaml.Node) bool {
@@ -108,9 +110,11 @@ func syntaxProblem(file string, text []byte, read int, err error) *Problem {
 	}
 	bad := string(bytes.TrimRight(lines[line-1], "\r\n"))
 	indent := bad[:len(bad)-len(strings.TrimLeft(bad, " \t"))]
-	p := &Problem{File: file, Line: line, Column: len(indent) + 1,
+	p := &Problem{
+		File: file, Line: line, Column: len(indent) + 1,
 		What: "not valid YAML: " + libraryLine.ReplaceAllString(err.Error(), ""),
-		Fix:  "look at the indentation, colons, quotes and brackets of this line"}
+		Fix:  "look at the indentation, colons, quotes and brackets of this line",
+	}
 	if tab := strings.IndexByte(indent, '\t'); tab >= 0 {
 		p.Column, p.What, p.Fix = tab+1, "not valid YAML: a tab in the indentation", "indent with spaces"
 	}

@@ -15,8 +15,10 @@ import (
 )
 
 // roles are the columns with a meaning of their own.
-var roles = []string{source.ColKey, source.ColAmount, source.ColCurrency, source.ColStatus, source.ColOccurredAt,
-	source.ColFee, source.ColID}
+var roles = []string{
+	source.ColKey, source.ColAmount, source.ColCurrency, source.ColStatus, source.ColOccurredAt,
+	source.ColFee, source.ColID,
+}
 
 // sourceKinds in the order in which messages list them.
 var sourceKinds = []string{"csv", "parquet", "query", "bill"}

@@ -35,8 +35,10 @@ func parseText(text string) (string, *fault) {
 
 func parseJobName(text string) (string, *fault) {
 	if model.CheckJobName(text) != nil {
-		return "", &fault{fmt.Sprintf("%q is not a job name", text),
-			"use 1 to 63 small letters, digits and hyphens, the first a letter or digit"}
+		return "", &fault{
+			fmt.Sprintf("%q is not a job name", text),
+			"use 1 to 63 small letters, digits and hyphens, the first a letter or digit",
+		}
 	}
 	return text, nil
 }
@@ -56,8 +58,10 @@ func parseZone(text string) (*time.Location, *fault) {
 func parseDay(text string) (model.Day, *fault) {
 	d, err := model.ParseDay(text)
 	if err != nil {
-		return 0, &fault{fmt.Sprintf("%q is not a calendar date between 1970-01-01 and %s", text, model.MaxDay),
-			"write it as YYYY-MM-DD"}
+		return 0, &fault{
+			fmt.Sprintf("%q is not a calendar date between 1970-01-01 and %s", text, model.MaxDay),
+			"write it as YYYY-MM-DD",
+		}
 	}
 	return d, nil
 }
@@ -118,8 +122,10 @@ func countFrom(least, most int) parser[int] {
 	return func(text string) (int, *fault) {
 		n, err := strconv.Atoi(text)
 		if !wholeNumber.MatchString(text) || err != nil || n < least || n > most {
-			return 0, &fault{fmt.Sprintf("%q is not a whole number between %d and %d", text, least, most),
-				"write plain digits in that range"}
+			return 0, &fault{
+				fmt.Sprintf("%q is not a whole number between %d and %d", text, least, most),
+				"write plain digits in that range",
+			}
 		}
 		return n, nil
 	}

@@ -47,7 +47,7 @@ func problems(t *testing.T, text string) []string {
 	require.Nil(t, c, "something was loaded although something is wrong")
 	require.ErrorIs(t, err, ErrInvalid)
 	var all *Errors
-	require.True(t, errors.As(err, &all))
+	require.ErrorAs(t, err, &all)
 	var out []string
 	for line := range strings.SplitSeq(all.Error(), "\n") {
 		rest, ok := strings.CutPrefix(line, path+":")

@@ -15,14 +15,12 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/stretchr/testify/require"
 
-	"daybreak/pkg/engine"
 	"daybreak/pkg/engine/enginetest"
 )
 
 // code is the ClickHouse error code of err, or 0.
 func code(err error) int {
-	var ex *clickhouse.Exception
-	if errors.As(err, &ex) {
+	if ex, ok := errors.AsType[*clickhouse.Exception](err); ok {
 		return int(ex.Code)
 	}
 	return 0
@@ -254,7 +252,7 @@ func TestABigResultStreams(t *testing.T) {
 
 func TestPingNeedsNoPassword(t *testing.T) {
 	t.Parallel()
-	var ch *engine.ClickHouse = enginetest.Engine(t)
+	ch := enginetest.Engine(t)
 	res, err := http.Get("http://" + ch.Addr() + "/ping")
 	require.NoError(t, err)
 	body, err := io.ReadAll(res.Body)

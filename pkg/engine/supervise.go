@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -228,7 +229,7 @@ func (c *ClickHouse) await(life context.Context, ch *child) error {
 	}
 	_ = ch.stdin.Close()
 	c.pid.Store(0)
-	return fmt.Errorf("the child process ended (%v); its last lines: %s", err, ch.tail)
+	return fmt.Errorf("the child process ended (%w); its last lines: %s", err, ch.tail)
 }
 
 // tail logs what the child writes, line by line, and keeps the last lines for
@@ -289,5 +290,5 @@ func (t *tail) String() string {
 	if len(t.last) == 0 && t.partial == "" {
 		return "none"
 	}
-	return strings.Join(append(t.last[:len(t.last):len(t.last)], t.partial), " | ")
+	return strings.Join(append(slices.Clip(t.last), t.partial), " | ")
 }

@@ -108,8 +108,7 @@ func (l *Lease) guarded(ctx context.Context, w write) (uint64, error) {
 	}
 	w.cond = &condition{key: l.fence(), rev: l.token}
 	rev, err := l.s.commit(ctx, w)
-	var ref *refusal
-	if errors.As(err, &ref) {
+	if ref, ok := errors.AsType[*refusal](err); ok {
 		err = fmt.Errorf("write %s: %w", w.key, ref.as(ErrFenced))
 		l.lose(fmt.Errorf("%w: %w", ErrLeaseLost, err))
 	}

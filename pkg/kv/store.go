@@ -155,8 +155,7 @@ func (s *Store) Create(ctx context.Context, key string, value []byte) (uint64, e
 		return 0, err
 	}
 	rev, err := s.create(ctx, write{key: key, data: value})
-	var ref *refusal
-	if errors.As(err, &ref) {
+	if ref, ok := errors.AsType[*refusal](err); ok {
 		return 0, ref.as(ErrExists)
 	}
 	return rev, err
@@ -192,8 +191,7 @@ func (s *Store) CompareAndPut(ctx context.Context, key string, value []byte, rev
 	} else {
 		next, err = s.commit(ctx, write{key: key, data: value, cond: &condition{key, rev}})
 	}
-	var ref *refusal
-	if errors.As(err, &ref) {
+	if ref, ok := errors.AsType[*refusal](err); ok {
 		return 0, ref.as(ErrConflict)
 	}
 	return next, err
@@ -209,8 +207,7 @@ func (s *Store) CompareAndDelete(ctx context.Context, key string, rev uint64) er
 		return fmt.Errorf("%w: delete %s at revision 0", ErrConflict, key)
 	}
 	_, err := s.commit(ctx, write{key: key, del: true, cond: &condition{key, rev}})
-	var ref *refusal
-	if errors.As(err, &ref) {
+	if ref, ok := errors.AsType[*refusal](err); ok {
 		return ref.as(ErrConflict)
 	}
 	return err

@@ -184,8 +184,7 @@ func classify(err error) verdict {
 	if err == nil {
 		return verdictStored
 	}
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		switch {
 		case api.ErrorCode == codeWrongSeq, api.ErrorCode == codeWrongSeqBusy:
 			return verdictRefused

@@ -48,7 +48,7 @@ func TestDiffIDsAreApart(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, job := range []string{"a", "a-b", "b"} {
-		for d := model.Day(0); d < 3; d++ {
+		for d := range model.Day(3) {
 			for _, key := range []string{"k", "", "K", "k ", "\xff", "\xfe", "�", "a\",\"b", "1:k"} {
 				id, what := model.DiffID(job, d, key), fmt.Sprintf("%s %s %q", job, d, key)
 				require.Regexp(t, "^[0-9a-f]{32}$", id)

@@ -9,9 +9,17 @@ type plant struct {
 }
 
 var plants = []plant{
-	{"", missing(model.Ledger)}, {"", missing(model.Channel)}, {"", late}, {"", amount}, {"", withinTolerance}, {"", currency},
-	{"one", duplicate(model.Ledger)}, {"one", duplicate(model.Channel)}, {"one", status},
-	{"sum", parts}, {"sum", partRefund},
+	{"", missing(model.Ledger)},
+	{"", missing(model.Channel)},
+	{"", late},
+	{"", amount},
+	{"", withinTolerance},
+	{"", currency},
+	{"one", duplicate(model.Ledger)},
+	{"one", duplicate(model.Channel)},
+	{"one", status},
+	{"sum", parts},
+	{"sum", partRefund},
 }
 
 // missing plants an entry on one side only. Its diff opens on the day that closes the carry window.

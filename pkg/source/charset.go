@@ -30,8 +30,12 @@ type bom struct {
 
 // UTF-32's little-endian mark begins with that of UTF-16 and so comes first.
 var boms = []bom{
-	{"\xEF\xBB\xBF", "utf-8"}, {"\xFF\xFE\x00\x00", "utf-32"}, {"\x00\x00\xFE\xFF", "utf-32"},
-	{"\xFF\xFE", "utf-16le"}, {"\xFE\xFF", "utf-16be"}, {"\x84\x31\x95\x33", "gb18030"},
+	{"\xEF\xBB\xBF", "utf-8"},
+	{"\xFF\xFE\x00\x00", "utf-32"},
+	{"\x00\x00\xFE\xFF", "utf-32"},
+	{"\xFF\xFE", "utf-16le"},
+	{"\xFE\xFF", "utf-16be"},
+	{"\x84\x31\x95\x33", "gb18030"},
 }
 
 // decodeText turns the bytes of a file into UTF-8 without a byte order mark and returns the check that its lines must pass.

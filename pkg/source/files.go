@@ -104,7 +104,7 @@ func glob(root, pattern string) ([]string, error) {
 	if filepath.IsAbs(pattern) {
 		bases = []string{string(filepath.Separator)}
 	}
-	for _, part := range strings.Split(filepath.ToSlash(pattern), "/") {
+	for part := range strings.SplitSeq(filepath.ToSlash(pattern), "/") {
 		if part == "" || part == "." {
 			continue
 		}

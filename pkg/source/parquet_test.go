@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -146,9 +147,7 @@ func TestWrongParquet(t *testing.T) {
 	row := map[string]parquet.Value{"key": str("a"), "amount": str("1"), "id": str("x"), "occurred_at": str("2026-10-01")}
 	with := func(name string, node parquet.Node, v parquet.Value) string {
 		nodes, values := parquet.Group{"key": text, "amount": text, "id": text, "occurred_at": text}, map[string]parquet.Value{}
-		for k, v := range row {
-			values[k] = v
-		}
+		maps.Copy(values, row)
 		nodes[name], values[name] = node, v
 		return parquetBytes(t, nodes, values)
 	}

@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 const problemsMax = 20
@@ -31,7 +32,7 @@ func (p *problems) err() error {
 	}
 	all := p.errs
 	if p.more > 0 {
-		all = append(all[:len(all):len(all)], fmt.Errorf("and %d more", p.more))
+		all = append(slices.Clip(all), fmt.Errorf("and %d more", p.more))
 	}
 	return &inputError{errors.Join(all...)}
 }

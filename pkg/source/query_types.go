@@ -48,7 +48,7 @@ func queryCell(t columnType, v reflect.Value) (cell, error) {
 		if v.IsNil() {
 			return cell{class: t.class, null: true}, nil
 		}
-		if _, isBig := v.Interface().(*big.Int); !isBig {
+		if _, isBig := reflect.TypeAssert[*big.Int](v); !isBig {
 			v = v.Elem()
 		}
 	}

@@ -162,8 +162,10 @@ func plain(entries []model.Entry) []string {
 		for i, k := range attrs {
 			attrs[i] = k + "=" + e.Attrs[k]
 		}
-		out[i] = fmt.Sprintf("%q", []any{e.Side, e.Key, e.ID, e.Amount.String(), e.Currency, e.Status, append([]string{}, e.Compared...),
-			e.OccurredAt.UTC().String(), fee, attrs, e.Origin.String(), e.File, e.Line})
+		out[i] = fmt.Sprintf("%q", []any{
+			e.Side, e.Key, e.ID, e.Amount.String(), e.Currency, e.Status, append([]string{}, e.Compared...),
+			e.OccurredAt.UTC().String(), fee, attrs, e.Origin.String(), e.File, e.Line,
+		})
 	}
 	return out
 }

@@ -188,8 +188,9 @@ func TestChanges(t *testing.T) {
 			}
 		}
 		prev = b.commit(runID(v), prev, uint64(v), diffs...)
-		require.Equal(t, changesOf(was, now), b.changes(prev), "version %d", v)
-		require.Equal(t, b.changes(prev), b.changes(prev))
+		want := changesOf(was, now)
+		require.Equal(t, want, b.changes(prev), "version %d", v)
+		require.Equal(t, want, b.changes(prev), "version %d, read again", v)
 		was = now
 	}
 	for range b.Changes(b.ctx, prev) {

@@ -46,62 +46,73 @@ var markFaults = []fault{
 	{
 		"running without a lease",
 		marked(func(_ *bundle, w *model.Watermark, _ model.Day) { w.Status, w.RunID = model.Running, "dead" }),
-		[]string{"stuck nudged"}, []string{"nudge stuck"},
+		[]string{"stuck nudged"},
+		[]string{"nudge stuck"},
 	},
 	{
 		"failed for no fault of a source",
 		marked(func(_ *bundle, w *model.Watermark, _ model.Day) {
 			w.Status, w.Error = model.Failed, "connection refused"
 		}),
-		[]string{"failed nudged"}, []string{"nudge failed"},
+		[]string{"failed nudged"},
+		[]string{"nudge failed"},
 	},
 	{
 		"failed on a source that is still the same",
 		marked(func(b *bundle, w *model.Watermark, d model.Day) {
 			w.Status, w.Error, w.Lasting, w.Sources = model.Failed, sourceFaultText, true, b.job.Fingerprint(b.ctx, d)
 		}),
-		[]string{"failed escalated"}, nil,
+		[]string{"failed escalated"},
+		nil,
 	},
 	{
 		"failed on a source that was corrected",
 		marked(func(_ *bundle, w *model.Watermark, _ model.Day) {
 			w.Status, w.Error, w.Lasting, w.Sources = model.Failed, sourceFaultText, true, "ledger=x channel=y"
 		}),
-		[]string{"failed nudged"}, []string{"nudge failed"},
+		[]string{"failed nudged"},
+		[]string{"nudge failed"},
 	},
 	{
 		"blocked by an earlier day",
 		marked(func(_ *bundle, w *model.Watermark, _ model.Day) { w.Status = model.Blocked }),
-		[]string{"blocked open"}, nil,
+		[]string{"blocked open"},
+		nil,
 	},
 	{
 		"waiting",
 		marked(func(_ *bundle, w *model.Watermark, _ model.Day) { w.Status = model.Waiting }),
-		[]string{"waiting open"}, nil,
+		[]string{"waiting open"},
+		nil,
 	},
 	{
 		"watermark of another version",
 		marked(func(_ *bundle, w *model.Watermark, _ model.Day) { w.Published = 0 }),
-		[]string{"unpublished nudged"}, []string{"nudge unpublished"},
+		[]string{"unpublished nudged"},
+		[]string{"nudge unpublished"},
 	},
 }
 
 var sourceFaults = []fault{
 	{
 		"source row removed", booked(func(b *books, d model.Day) { b.entries[model.Ledger][d] = b.entries[model.Ledger][d][1:] }),
-		[]string{"source-changed nudged"}, []string{"changed source-changed"},
+		[]string{"source-changed nudged"},
+		[]string{"changed source-changed"},
 	},
 	{
 		"source amount changed", booked(func(b *books, d model.Day) { b.entries[model.Channel][d][0].Amount = dec("10.50000001") }),
-		[]string{"source-changed nudged"}, []string{"changed source-changed"},
+		[]string{"source-changed nudged"},
+		[]string{"changed source-changed"},
 	},
 	{
 		"source gone", booked(func(b *books, d model.Day) { b.fails[d] = source.ErrNotThere }),
-		[]string{"source-changed escalated"}, nil,
+		[]string{"source-changed escalated"},
+		nil,
 	},
 	{
 		"source cannot be read any more", booked(func(b *books, d model.Day) { b.fails[d] = source.ErrInput }),
-		[]string{"source-changed escalated"}, nil,
+		[]string{"source-changed escalated"},
+		nil,
 	},
 	{
 		"carry stale",
@@ -109,7 +120,8 @@ var sourceFaults = []fault{
 			b.books.change(func() { b.books.entries[model.Ledger][d][3].Amount = dec("8") })
 			b.compute(d)
 		},
-		[]string{"+carry-stale nudged"}, []string{"+carry carry-stale"},
+		[]string{"+carry-stale nudged"},
+		[]string{"+carry carry-stale"},
 	},
 	{
 		"committed event missing",
@@ -118,7 +130,8 @@ var sourceFaults = []fault{
 			require.NoError(b.t, err)
 			require.NoError(b.t, s.Purge(b.ctx, jetstream.WithPurgeSubject("batch.wechat."+d.String()+".committed")))
 		},
-		[]string{"unpublished nudged"}, []string{"nudge unpublished"},
+		[]string{"unpublished nudged"},
+		[]string{"nudge unpublished"},
 	},
 }
 
@@ -136,7 +149,8 @@ var tableFaults = []fault{
 	{"column of the commit row", sql(`ALTER TABLE batches UPDATE ledger_count = ledger_count + 1`, ``), unbalanced, nil},
 	{
 		"commit row lost", sql(`ALTER TABLE batches DELETE`, ``),
-		[]string{"unpublished nudged", "+carry-stale nudged"}, []string{"nudge unpublished", "+carry carry-stale"},
+		[]string{"unpublished nudged", "+carry-stale nudged"},
+		[]string{"nudge unpublished", "+carry carry-stale"},
 	},
 }
 

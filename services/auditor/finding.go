@@ -63,7 +63,7 @@ func next(prev *record, s *sighting, p policy) (move, record) {
 // nextOpen is next for a finding that was open and still is; r is prev with the new evidence.
 func nextOpen(prev, r record, same bool, s sighting, p policy) (move, record) {
 	switch {
-	case s.remedy == byWait || s.remedy == byNudge && p.inCap && !p.mayNow && !(same && prev.Nudged):
+	case s.remedy == byWait || s.remedy == byNudge && p.inCap && !p.mayNow && (!same || !prev.Nudged):
 		if same {
 			return moveNone, prev
 		}

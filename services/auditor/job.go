@@ -341,8 +341,8 @@ func (r *round) report() JobReport {
 
 // lag counts the business days after the newest one that is DONE.
 func (r *round) lag() int {
-	for i := len(r.looks) - 1; i >= 0; i-- {
-		if r.looks[i].status == statusDone {
+	for i, v := range slices.Backward(r.looks) {
+		if v.status == statusDone {
 			return len(r.looks) - 1 - i
 		}
 	}

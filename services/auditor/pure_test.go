@@ -59,8 +59,10 @@ func TestJudgeStanding(t *testing.T) {
 		"bad source, new":   {with(model.Watermark{Status: model.Failed, Error: fault, Lasting: true, Sources: "a"}, live("b")), noon, statusFailed, model.AuditFailed, byNudge, true},
 		"waiting":           {with(model.Watermark{Status: model.Waiting}), noon.AddDate(0, 0, -4).Add(-2 * time.Hour), statusWaiting, model.AuditWaiting, byWait, true},
 		"waiting, forgot":   {with(model.Watermark{Status: model.Waiting}), noon, statusWaiting, model.AuditWaiting, byNudge, true},
-		"blocked": {with(model.Watermark{Status: model.Blocked, BlockedBy: &blocker}, func(v *standing) { v.first = false }),
-			noon, statusBlocked, model.AuditBlocked, byWait, true},
+		"blocked": {
+			with(model.Watermark{Status: model.Blocked, BlockedBy: &blocker}, func(v *standing) { v.first = false }),
+			noon, statusBlocked, model.AuditBlocked, byWait, true,
+		},
 		"blocked by none": {with(model.Watermark{Status: model.Blocked}), noon, statusBlocked, model.AuditBlocked, byNudge, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -81,8 +81,8 @@ func TestReviewCutShortIsCompleted(t *testing.T) {
 
 func TestReviewLostFromControlIsRestored(t *testing.T) {
 	b := setupDays(t, 2)
-	r := b.step(model.ReviewInvestigating)
-	r = b.step(model.ReviewResolved)
+	b.step(model.ReviewInvestigating)
+	r := b.step(model.ReviewResolved)
 	bucket, err := b.bus.JetStream().(jetstream.KeyValueManager).KeyValue(b.ctx, "daybreak")
 	require.NoError(t, err)
 	require.NoError(t, bucket.Delete(b.ctx, "review."+r.Job+"."+r.Day.String()+"."+r.DiffID))

@@ -142,7 +142,7 @@ func (r Rules) kind(l, c []Entry) string {
 
 // apart reports whether the sums of any currency differ by more than its tolerance.
 func (r Rules) apart(l, c []Entry) bool {
-	for _, currency := range strings.Split(currencies(l), ",") {
+	for currency := range strings.SplitSeq(currencies(l), ",") {
 		gap := new(big.Rat).Sub(sum(l, currency), sum(c, currency))
 		if gap.Abs(gap).Cmp(r.tolerance(currency)) > 0 {
 			return true

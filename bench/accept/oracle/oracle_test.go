@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"daybreak/pkg/model"
 	"daybreak/pkg/scenario"
+
+	"github.com/stretchr/testify/require"
 )
 
 func entry(key, amount string, more ...string) Entry {

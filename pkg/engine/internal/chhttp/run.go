@@ -56,16 +56,17 @@ func prepare(conn *chdb.Conn, req *request, mark string) error {
 			return err
 		}
 	}
-	comment := mark
+	var comment strings.Builder
+	comment.WriteString(mark)
 	set := make([]string, 0, len(req.settings)+1)
 	for _, st := range req.settings {
 		if st.name == "log_comment" {
-			comment += st.value
+			comment.WriteString(st.value)
 			continue
 		}
 		set = append(set, st.name+" = "+quoteText(st.value))
 	}
-	set = append(set, "log_comment = "+quoteText(comment))
+	set = append(set, "log_comment = "+quoteText(comment.String()))
 	return exec(conn, "SET "+strings.Join(set, ", "))
 }
 

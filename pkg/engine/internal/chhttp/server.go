@@ -88,7 +88,7 @@ func (s *Server) runControl(sql string) {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := &response{ResponseWriter: w, server: s}
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
+		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // a panic value is not an error chain
 			s.opt.Logger.Error("request panics", "cause", fmt.Sprint(p), "stack", string(debug.Stack()))
 			out.fail(fmt.Errorf("internal error in the embedded engine's interface: %v", p))
 		}

@@ -55,7 +55,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		require.True(t, strings.HasPrefix(sql, st.text))
-		require.True(t, strings.Contains(sql, st.inline))
+		require.Contains(t, sql, st.inline)
 		if st.insert {
 			again, err := parse(st.text)
 			require.NoError(t, err)
