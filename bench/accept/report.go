@@ -30,14 +30,14 @@ func (r *report) check(name string, do func() (figures string, err error)) bool 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, row)
-	fmt.Fprintf(r.progress, "%-6s %s (%s): %s\n", row.result(), name, row.took.Round(100*time.Millisecond), row.text())
+	_, _ = fmt.Fprintf(r.progress, "%-6s %s (%s): %s\n", row.result(), name, row.took.Round(100*time.Millisecond), row.text())
 	return err == nil
 }
 
 func (r *report) say(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fmt.Fprintf(r.progress, format+"\n", args...)
+	_, _ = fmt.Fprintf(r.progress, format+"\n", args...)
 }
 
 func (r *report) failed() bool {
@@ -55,9 +55,9 @@ func (r *report) print(w io.Writer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
-	fmt.Fprintln(t, "check\t| result\t| figures")
+	_, _ = fmt.Fprintln(t, "check\t| result\t| figures")
 	for _, row := range r.lines {
-		fmt.Fprintf(t, "%s\t| %s\t| %s\n", row.check, row.result(), strings.ReplaceAll(row.text(), "\n", "; "))
+		_, _ = fmt.Fprintf(t, "%s\t| %s\t| %s\n", row.check, row.result(), strings.ReplaceAll(row.text(), "\n", "; "))
 	}
 	_ = t.Flush()
 }

@@ -73,9 +73,9 @@ func writeSide(path string, order []int, s side, amounts []int64, planted map[in
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	w := bufio.NewWriterSize(f, 1<<20)
-	fmt.Fprintln(w, s.header)
+	_, _ = fmt.Fprintln(w, s.header)
 	sums := map[int]int64{}
 	for n, i := range order {
 		kind, cents, state, times := planted[i], amounts[i], s.state, 1

@@ -63,7 +63,7 @@ func compare(ctx context.Context, rows, runs int, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	planted, err := writeFiles(dir, rows, seed)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func compare(ctx context.Context, rows, runs int, seed uint64) error {
 
 func printTable(all []*contestant, rows int, sample string) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "who\trows/s min\tmedian\tmax\tpeak MB min\tmedian\tmax\t")
+	_, _ = fmt.Fprintln(w, "who\trows/s min\tmedian\tmax\tpeak MB min\tmedian\tmax\t")
 	for _, c := range all {
 		slices.Sort(c.took)
 		slices.Sort(c.peak)

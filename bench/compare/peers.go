@@ -93,7 +93,7 @@ func load(path, success string) (map[string][]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	rows := csv.NewReader(f)
 	rows.ReuseRecord = true
 	if _, err := rows.Read(); err != nil {

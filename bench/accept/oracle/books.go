@@ -89,7 +89,7 @@ func (f Form) read(dir string, day time.Time) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	var in io.Reader = file
 	if f.Gzip {
 		if in, err = gzip.NewReader(file); err != nil {
