@@ -80,6 +80,8 @@ type statusRow struct {
 	text  string // status, or what an absent one is called
 	mark  model.Watermark
 	batch *model.Batch // nil: no committed version
+	// blocker is the day that has to come first, nil unless the day is BLOCKED.
+	blocker *model.Day
 }
 
 func (c *cli) status(ctx context.Context, a *app, jobs []model.Job, asked map[string]span) error {
@@ -115,7 +117,7 @@ func (c *cli) printStatus(all []statusRow) error {
 			phase = string(r.mark.Phase)
 		}
 		if err := out.add(r.job, r.day, r.text, r.version(), orNull(r.mark.Attempt), ledger, channel, diffs, r.mark.FinishedAt,
-			orNull(r.mark.Error), r.mark.BlockedBy, orNull(string(r.mark.Cause)), phase, orNull(r.mark.Instance)); err != nil {
+			orNull(r.mark.Error), r.blocker, orNull(string(r.mark.Cause)), phase, orNull(r.mark.Instance)); err != nil {
 			return err
 		}
 	}
@@ -174,6 +176,9 @@ func (a *app) statusOf(ctx context.Context, job model.Job, asked span) ([]status
 			continue
 		}
 		r := statusRow{job: job.Name, day: d, mark: marks[d], text: string(marks[d].Status), batch: batches[d]}
+		if r.mark.Status == model.Blocked {
+			r.blocker = job.Blocker(d, floor, now, marks)
+		}
 		switch {
 		case r.text == "" && d < floor:
 			r.text = skippedDay

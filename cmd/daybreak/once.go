@@ -146,6 +146,7 @@ type dayState struct {
 	Job       string
 	Day       model.Day
 	Watermark model.Watermark // zero: nobody has begun
+	Blocker   *model.Day      // BLOCKED: the day that has to come first
 }
 
 // dueDays lists every due day of every job from its floor on, with where it stands.
@@ -167,7 +168,11 @@ func (a *app) dueDays(ctx context.Context) ([]dayState, error) {
 			return nil, err
 		}
 		for _, d := range j.DueDays(floor, now) {
-			out = append(out, dayState{j.Name, d, marks[d]})
+			s := dayState{Job: j.Name, Day: d, Watermark: marks[d]}
+			if s.Watermark.Status == model.Blocked {
+				s.Blocker = j.Blocker(d, floor, now, marks)
+			}
+			out = append(out, s)
 		}
 	}
 	return out, nil
@@ -208,8 +213,8 @@ func (d dayState) String() string {
 	switch {
 	case w.Status == "":
 		return fmt.Sprintf("%s %s MISSING: nobody has begun it", d.Job, d.Day)
-	case w.BlockedBy != nil:
-		return text + ": waits for " + w.BlockedBy.String()
+	case d.Blocker != nil:
+		return text + ": waits for " + d.Blocker.String()
 	case w.Error != "":
 		return text + ": " + w.Error
 	}

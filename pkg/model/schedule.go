@@ -130,3 +130,13 @@ func (j Job) CheckDay(d Day, now time.Time) error {
 	}
 	return nil
 }
+
+// Window returns, ascending, the due days that are repaired without being asked: those inside the cap and not before the
+// floor.
+func (j Job) Window(floor Day, now time.Time) []Day {
+	newest, ok := j.NewestDue(now)
+	if !ok {
+		return nil
+	}
+	return j.DueDays(max(floor, j.CapStart(newest)), now)
+}

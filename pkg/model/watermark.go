@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Status is where a batch stands. An absent watermark is a status of its own: nobody has begun.
 type Status string
@@ -57,20 +60,38 @@ type Watermark struct {
 	BeatAt     time.Time  `json:"beat_at"`
 	FinishedAt *time.Time `json:"finished_at,omitempty"`
 
-	Version   uint64        `json:"version,omitempty"`    // last committed version, of this attempt once it has committed
-	Published uint64        `json:"published,omitempty"`  // last version whose events are all in the stream
-	Snapshots map[Side]Seal `json:"snapshots,omitempty"`  // of the last committed version
-	CarryIn   string        `json:"carry_in,omitempty"`   // digest of the pool the committed version was compared with
-	CarryOut  string        `json:"carry_out,omitempty"`  // digest of the pool the committed version hands on
-	Committed string        `json:"committed,omitempty"`  // run id of the last committed version
-	Error     string        `json:"error,omitempty"`      // why FAILED or WAITING
-	Sources   string        `json:"sources,omitempty"`    // fingerprint of the sources as a FAILED or WAITING attempt saw them
-	Lasting   bool          `json:"lasting,omitempty"`    // FAILED: trying again on the same sources would meet the same fault
-	Failures  int           `json:"failures,omitempty"`   // FAILED attempts in a row
-	BlockedBy *Day          `json:"blocked_by,omitempty"` // BLOCKED: the earliest day that was not DONE when this one was asked for
+	Version   uint64        `json:"version,omitempty"`   // last committed version, of this attempt once it has committed
+	Published uint64        `json:"published,omitempty"` // last version whose events are all in the stream
+	Snapshots map[Side]Seal `json:"snapshots,omitempty"` // of the last committed version
+	CarryIn   string        `json:"carry_in,omitempty"`  // digest of the pool the committed version was compared with
+	CarryOut  string        `json:"carry_out,omitempty"` // digest of the pool the committed version hands on
+	Committed string        `json:"committed,omitempty"` // run id of the last committed version
+	Error     string        `json:"error,omitempty"`     // why FAILED or WAITING
+	Sources   string        `json:"sources,omitempty"`   // fingerprint of the sources as a FAILED or WAITING attempt saw them
+	Lasting   bool          `json:"lasting,omitempty"`   // FAILED: trying again on the same sources would meet the same fault
+	Failures  int           `json:"failures,omitempty"`  // FAILED attempts in a row
 }
 
 // Terminal reports whether the attempt is over: a message for it may be acknowledged.
 func (w Watermark) Terminal() bool {
 	return w.Status == Done || w.Status == Failed || w.Status == Blocked
+}
+
+// FirstUnfinished returns the earliest of days (ascending) that lies before another and whose watermark is not DONE, nil
+// when there is none. An absent watermark is not DONE.
+func FirstUnfinished(days []Day, marks map[Day]Watermark, before Day) *Day {
+	i := slices.IndexFunc(days, func(d Day) bool { return d < before && marks[d].Status != Done })
+	if i < 0 {
+		return nil
+	}
+	return &days[i]
+}
+
+// Blocker returns the day that keeps another of a strict job from being computed: the earliest one before it that is
+// inside the cap and not DONE. It is worked out and not kept, as it changes without anybody touching the blocked day.
+func (j Job) Blocker(day, floor Day, now time.Time, marks map[Day]Watermark) *Day {
+	if j.Order != Strict {
+		return nil
+	}
+	return FirstUnfinished(j.Window(floor, now), marks, day)
 }

@@ -181,7 +181,7 @@ func (r *round) day(ctx context.Context, day model.Day) {
 
 // standing gathers what the judgement on a day's watermark rests on. A RUNNING that nobody holds is reclaimed.
 func (r *round) standing(ctx context.Context, day model.Day) (standing, error) {
-	v := standing{day: day, first: r.first == nil || day <= *r.first, settled: r.settled(day)}
+	v := standing{day: day, first: r.first == nil || day <= *r.first, blocker: r.first, settled: r.settled(day)}
 	if e, ok := r.open[keyOf(r.job.Name, day, model.AuditStuck)]; ok {
 		v.stuck = e.Seen
 	}

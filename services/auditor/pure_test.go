@@ -60,7 +60,7 @@ func TestJudgeStanding(t *testing.T) {
 		"waiting":           {with(model.Watermark{Status: model.Waiting}), noon.AddDate(0, 0, -4).Add(-2 * time.Hour), statusWaiting, model.AuditWaiting, byWait, true},
 		"waiting, forgot":   {with(model.Watermark{Status: model.Waiting}), noon, statusWaiting, model.AuditWaiting, byNudge, true},
 		"blocked": {
-			with(model.Watermark{Status: model.Blocked, BlockedBy: &blocker}, func(v *standing) { v.first = false }),
+			with(model.Watermark{Status: model.Blocked}, func(v *standing) { v.first, v.blocker = false, &blocker }),
 			noon, statusBlocked, model.AuditBlocked, byWait, true,
 		},
 		"blocked by none": {with(model.Watermark{Status: model.Blocked}), noon, statusBlocked, model.AuditBlocked, byNudge, true},

@@ -31,6 +31,7 @@ type standing struct {
 	stuck     string           // run of the open stuck finding, "" when there is none
 	live      string           // fingerprint of the sources now, for a FAILED day
 	first     bool             // no earlier day inside the cap is unfinished
+	blocker   *model.Day       // otherwise the earliest of them
 	settled   bool             // due, and the day before finished, for longer than the settling time
 }
 
@@ -111,8 +112,8 @@ const waitingGrace = 2 * time.Minute
 // judgeBlocked waits for the earlier day. When there is none, the message that was to free the day got lost.
 func judgeBlocked(v standing) sighting {
 	s := sighting{kind: model.AuditBlocked, seen: "blocked", remedy: byWait, detail: "an earlier day is not done"}
-	if v.mark.BlockedBy != nil {
-		s.detail = fmt.Sprintf("%s is not done", *v.mark.BlockedBy)
+	if v.blocker != nil {
+		s.detail = fmt.Sprintf("%s is not done", *v.blocker)
 	}
 	if v.first && v.settled {
 		s.seen, s.remedy, s.cause = "free", byNudge, model.CauseNudge

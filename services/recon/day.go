@@ -72,7 +72,7 @@ func (a *attempt) answer(ctx context.Context) bus.Verdict {
 		case actSkip:
 			return a.skip(ctx, d.why)
 		case actBlock:
-			return a.block(ctx, v.unfinished)
+			return a.block(ctx)
 		case actResume:
 			err = a.resume(ctx)
 			a.req.finding = "" // cured
@@ -186,7 +186,7 @@ func (a *attempt) unfinished(ctx context.Context) (*model.Day, error) {
 	}
 	days, marks, err := a.r.window(ctx, a.job.Job)
 	for err == nil {
-		day := firstUnfinished(days, marks, a.day)
+		day := model.FirstUnfinished(days, marks, a.day)
 		if day == nil {
 			return nil, nil
 		}
@@ -203,10 +203,6 @@ func (a *attempt) unfinished(ctx context.Context) (*model.Day, error) {
 // window returns the due days inside the cap, ascending, and where they stand.
 func (r *Recon) window(ctx context.Context, job model.Job) ([]model.Day, map[model.Day]model.Watermark, error) {
 	now := r.Clock.Now()
-	newest, ok := job.NewestDue(now)
-	if !ok {
-		return nil, nil, nil
-	}
 	floor, ok, err := r.Control.KeptFloor(ctx, job.Name)
 	if err != nil {
 		return nil, nil, err
@@ -215,7 +211,7 @@ func (r *Recon) window(ctx context.Context, job model.Job) ([]model.Day, map[mod
 		floor, _ = job.FirstFloor(now)
 	}
 	marks, err := r.Control.Watermarks(ctx, job.Name)
-	return job.DueDays(max(floor, job.CapStart(newest)), now), marks, err
+	return job.Window(floor, now), marks, err
 }
 
 // skip answers a message whose day needs nothing. The day may have finished just before a crash, so what follows it is
@@ -228,9 +224,9 @@ func (a *attempt) skip(ctx context.Context, why string) bus.Verdict {
 	return a.handedOn(ctx, why)
 }
 
-// block records which day must come first. A run that had committed can still be resumed later.
-func (a *attempt) block(ctx context.Context, by *model.Day) bus.Verdict {
-	a.mark.Status, a.mark.BlockedBy = model.Blocked, by
+// block records that an earlier day must come first. A run that had committed can still be resumed later.
+func (a *attempt) block(ctx context.Context) bus.Verdict {
+	a.mark.Status = model.Blocked
 	a.mark.Cause, a.mark.Trigger, a.mark.Error = a.req.cause, a.req.seq, ""
 	a.mark.Instance, a.mark.BeatAt = a.r.Instance, a.r.Clock.Now()
 	if err := a.holding.Save(ctx, a.mark); err != nil {
@@ -278,7 +274,7 @@ func (a *attempt) fail(ctx context.Context, cause error) error {
 	now := a.r.Clock.Now()
 	a.mark.Status, a.mark.FinishedAt, a.mark.BeatAt, a.mark.Error = model.Failed, &now, now, cause.Error()
 	a.mark.Failures++
-	a.mark.Sources, a.mark.BlockedBy = a.job.Fingerprint(ctx, a.day), nil
+	a.mark.Sources = a.job.Fingerprint(ctx, a.day)
 	if err := a.holding.Save(ctx, a.mark); err != nil {
 		return err
 	}
@@ -314,7 +310,7 @@ func (a *attempt) notThere(ctx context.Context, why error) bus.Verdict {
 	}
 	if a.mark.Status != model.Waiting || a.mark.Error != why.Error() {
 		a.mark.Status, a.mark.Error, a.mark.Cause, a.mark.Trigger = model.Waiting, why.Error(), a.req.cause, a.req.seq
-		a.mark.Instance, a.mark.BeatAt, a.mark.BlockedBy = a.r.Instance, now, nil
+		a.mark.Instance, a.mark.BeatAt = a.r.Instance, now
 		a.mark.Sources = a.job.Fingerprint(ctx, a.day)
 		if err := a.holding.Save(ctx, a.mark); err != nil {
 			a.log.Warn("could not mark the day as waiting", "err", err)

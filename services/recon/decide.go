@@ -1,10 +1,6 @@
 package recon
 
-import (
-	"slices"
-
-	"daybreak/pkg/model"
-)
+import "daybreak/pkg/model"
 
 // action is what a held day needs.
 type action string
@@ -73,13 +69,4 @@ func decideDone(req request, v view) decision {
 		return decision{actResume, "events_missing"}
 	}
 	return decision{actSkip, "already_done"}
-}
-
-// firstUnfinished returns the earliest business day in [from, before) whose watermark is not DONE.
-func firstUnfinished(days []model.Day, marks map[model.Day]model.Watermark, before model.Day) *model.Day {
-	i := slices.IndexFunc(days, func(d model.Day) bool { return d < before && marks[d].Status != model.Done })
-	if i < 0 {
-		return nil
-	}
-	return &days[i]
 }

@@ -64,8 +64,8 @@ func TestFirstUnfinished(t *testing.T) {
 	d := model.NewDay(2026, 10, 1)
 	days := []model.Day{d, d + 1, d + 2}
 	marks := map[model.Day]model.Watermark{d: {Status: model.Done}, d + 2: {Status: model.Failed}}
-	require.Nil(t, firstUnfinished(days, marks, d+1))
-	require.Equal(t, d+1, *firstUnfinished(days, marks, d+2))
+	require.Nil(t, model.FirstUnfinished(days, marks, d+1))
+	require.Equal(t, d+1, *model.FirstUnfinished(days, marks, d+2))
 	require.Equal(t, d+1, *chained(days, marks))
 	marks[d+1] = model.Watermark{Status: model.Waiting}
 	require.Nil(t, chained(days, marks), "a waiting day is looked for by its own message")

@@ -47,7 +47,7 @@ func chained(days []model.Day, marks map[model.Day]model.Watermark) *model.Day {
 	if len(days) == 0 {
 		return nil
 	}
-	next := firstUnfinished(days, marks, days[len(days)-1]+1)
+	next := model.FirstUnfinished(days, marks, days[len(days)-1]+1)
 	if next == nil {
 		return nil
 	}

@@ -31,7 +31,7 @@ func (a *attempt) enter(ctx context.Context, phase model.Phase) error {
 	now := a.r.Clock.Now()
 	a.r.metrics.phase(a.job.Name, a.mark.Phase, now.Sub(a.entered))
 	a.entered = now
-	a.mark.Status, a.mark.Phase, a.mark.BeatAt, a.mark.FinishedAt, a.mark.BlockedBy = model.Running, phase, now, nil, nil
+	a.mark.Status, a.mark.Phase, a.mark.BeatAt, a.mark.FinishedAt = model.Running, phase, now, nil
 	if err := a.holding.Save(ctx, a.mark); err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (a *attempt) done(ctx context.Context) error {
 	a.mark.Status, a.mark.Phase, a.mark.FinishedAt, a.mark.BeatAt = model.Done, model.PhaseDone, &now, now
 	a.mark.Version, a.mark.Published, a.mark.Committed = b.Version, b.Version, b.RunID
 	a.mark.Snapshots, a.mark.CarryIn, a.mark.CarryOut = b.Seals, b.CarryIn, b.CarryOut
-	a.mark.Error, a.mark.Sources, a.mark.Failures, a.mark.Lasting, a.mark.BlockedBy = "", "", 0, false, nil
+	a.mark.Error, a.mark.Sources, a.mark.Failures, a.mark.Lasting = "", "", 0, false
 	if err := a.holding.Save(ctx, a.mark); err != nil {
 		return err
 	}
