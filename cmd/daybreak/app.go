@@ -45,13 +45,21 @@ type app struct {
 	control    *control.Control
 	store      *store.Store
 
+	command    string // the command line's, for other processes to name
+	stays      bool   // this process works until it is stopped
+	httpListen string
+	ownerGone  chan struct{} // closed when the engines of another process, which this one uses, are gone
+
 	closers []func()
 }
 
 // openApp opens the engines that cfg names. With embedded engines it joins the process that runs them on the same data
 // folder, or runs them itself when none does. On an error nothing stays open.
 func openApp(ctx context.Context, env *environment, cfg *config.Config, opts appOptions) (*app, error) {
-	a := &app{cfg: cfg, clock: opts.clock, log: opts.log, instance: instanceName()}
+	a := &app{
+		cfg: cfg, clock: opts.clock, log: opts.log, instance: instanceName(), command: opts.command, stays: opts.stays, httpListen: opts.listen,
+		ownerGone: make(chan struct{}),
+	}
 	if err := a.open(ctx, env, opts.connect); err != nil {
 		a.close()
 		return nil, err
@@ -67,7 +75,7 @@ func (a *app) open(ctx context.Context, env *environment, connect connector) err
 	nc, err := ends.connect(nats.Name("daybreak "+a.instance), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(false),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { a.log.Warn("nats", "err", err) }))
 	if err != nil {
-		return fmt.Errorf("connecting to NATS at %s: %w", a.cfg.NATS.URL, err)
+		return fmt.Errorf("connecting to NATS: %w", err)
 	}
 	a.closeLater(nc.Close)
 	if a.bus, err = bus.Open(ctx, nc, a.busOptions()); err != nil {
@@ -111,6 +119,9 @@ const embeddedScale = 0.05
 type appOptions struct {
 	clock   clockwork.Clock
 	log     *slog.Logger
+	command string    // how the command is called
+	stays   bool      // it works until it is stopped
+	listen  string    // where HTTP is served, instead of the file's
 	connect connector // to NATS, instead of the file's; nil for the file's
 }
 
@@ -183,8 +194,17 @@ func externalNATS(c config.NATS) (connector, error) {
 		return nil, err
 	}
 	return func(more ...nats.Option) (*nats.Conn, error) {
-		return nats.Connect(c.URL, append(opts, more...)...)
+		return dial(c.URL, c.Address(), append(opts, more...)...)
 	}, nil
+}
+
+// dial connects to servers and names them, without their secrets, when it cannot.
+func dial(url, name string, opts ...nats.Option) (*nats.Conn, error) {
+	nc, err := nats.Connect(url, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return nc, nil
 }
 
 func natsOptions(c config.NATS) ([]nats.Option, error) {

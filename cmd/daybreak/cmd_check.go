@@ -112,7 +112,7 @@ func (c *cli) checkEngines(ctx context.Context, s setup, k *checks) (*app, error
 	if k.bad > before {
 		return nil, nil
 	}
-	a, err := openApp(ctx, c.environment, s.cfg, appOptions{clock: s.clock, log: s.log, connect: c.natsOverride(s.cfg)})
+	a, err := openApp(ctx, c.environment, s.cfg, c.appOptions(s))
 	if err == nil {
 		if err = a.ready(ctx); err != nil {
 			a.close()

@@ -50,9 +50,13 @@ func (c *cli) setup() (setup, error) {
 	return setup{cfg: cfg, clock: clock, log: log}, nil
 }
 
+func (c *cli) appOptions(s setup) appOptions {
+	return appOptions{clock: s.clock, log: s.log, command: c.command, stays: c.stays, listen: c.listen, connect: c.natsOverride(s.cfg)}
+}
+
 // open runs do on open engines.
 func (c *cli) open(ctx context.Context, s setup, do func(*app) error) error {
-	a, err := openApp(ctx, c.environment, s.cfg, appOptions{clock: s.clock, log: s.log, connect: c.natsOverride(s.cfg)})
+	a, err := openApp(ctx, c.environment, s.cfg, c.appOptions(s))
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (c *cli) demo(ctx context.Context, keep string) error {
 		return err
 	}
 	quiet := slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	a, err := openApp(ctx, c.environment, cfg, appOptions{clock: clockAt(book.Now()), log: quiet})
+	a, err := openApp(ctx, c.environment, cfg, appOptions{clock: clockAt(book.Now()), log: quiet, command: c.command})
 	if err != nil {
 		return err
 	}

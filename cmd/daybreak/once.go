@@ -19,6 +19,9 @@ const (
 	auditRounds = 5 // an audit may ask for more work; each round must cure something or the next is the last
 )
 
+// errInterrupted says that the work was stopped before its end; what was done stays done.
+var errInterrupted = errors.New("interrupted; the days that were not finished are taken up at the next start")
+
 // once works off all that is due. It returns what the auditor found at the end, and an error that lists the days which
 // are not DONE.
 func (a *app) once(ctx context.Context, p *progress) (found []model.Audit, err error) {
@@ -26,6 +29,7 @@ func (a *app) once(ctx context.Context, p *progress) (found []model.Audit, err e
 	if err != nil {
 		return nil, err
 	}
+	asked := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
@@ -37,6 +41,9 @@ func (a *app) once(ctx context.Context, p *progress) (found []model.Audit, err e
 	})
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return nil, err
+	}
+	if asked.Err() != nil {
+		return nil, errInterrupted
 	}
 	return found, a.verdict(context.WithoutCancel(ctx))
 }
@@ -128,6 +135,9 @@ func (a *app) still(ctx context.Context, r *recon.Recon) (bool, error) {
 		day, err := model.ParseDay(date)
 		if err != nil {
 			return false, nil
+		}
+		if j, ok := a.cfg.Job(job); ok && errors.Is(j.CheckDay(day, a.clock.Now()), model.ErrNotDue) {
+			continue // asked for too early, by somebody whose clock is ahead
 		}
 		w, ok, err := a.control.Watermark(ctx, job, day)
 		if err != nil {

@@ -51,7 +51,10 @@ type flags struct {
 // cli carries the environment and the common flags to the commands.
 type cli struct {
 	*environment
-	flags flags
+	flags   flags
+	command string // as it was called, for other processes to name
+	stays   bool   // it works until it is stopped
+	listen  string // where HTTP is served, instead of the file's
 }
 
 func newRoot(env *environment) *cobra.Command {
@@ -69,6 +72,7 @@ func newRoot(env *environment) *cobra.Command {
 		// Before any work, whatever the command.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return c.checkFormat() },
 	}
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { c.command = cmd.CommandPath() }
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
@@ -164,6 +168,12 @@ func (c *cli) withApp(cmd *cobra.Command, do func(*app) error) error {
 	return c.open(cmd.Context(), s, do)
 }
 
+// withStayingApp runs a command that works until it is stopped.
+func (c *cli) withStayingApp(cmd *cobra.Command, do func(*app) error) error {
+	c.stays = true
+	return c.withApp(cmd, do)
+}
+
 // connector opens a connection to NATS.
 type connector func(...nats.Option) (*nats.Conn, error)
 
@@ -182,12 +192,15 @@ func (c *cli) natsOverride(cfg *config.Config) connector {
 			if err != nil {
 				return nil, err
 			}
-			return nats.Connect(server, append(opts, more...)...)
+			return dial(server, override.Address(), append(opts, more...)...)
 		}
 	case name != "":
 		return func(more ...nats.Option) (*nats.Conn, error) {
 			nc, _, err := natscontext.Connect(name, more...)
-			return nc, err
+			if err != nil {
+				return nil, fmt.Errorf("context %s: %w", name, err)
+			}
+			return nc, nil
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go"
 
 	"daybreak/pkg/engine"
@@ -22,10 +20,10 @@ import (
 // lock beside it and never by this file, which a killed process leaves behind.
 type running struct {
 	PID        int               `json:"pid"`
+	Command    string            `json:"command"`
+	Stays      bool              `json:"stays"` // until it is stopped; a command that only asks ends by itself
 	NATS       runningNATS       `json:"nats"`
 	ClickHouse runningClickHouse `json:"clickhouse"`
-
-	own bool
 }
 
 type runningNATS struct {
@@ -58,69 +56,6 @@ func (r runningClickHouse) options() *clickhouse.Options {
 	return engine.ClientOptions(r.Addr, r.User, r.Password)
 }
 
-// embedded joins the process that runs the engines on this data folder, or becomes it.
-func (a *app) embedded(ctx context.Context, env *environment, withNATS, withClickHouse bool) (running, error) {
-	if err := os.MkdirAll(a.cfg.DataDir, 0o700); err != nil {
-		return running{}, fmt.Errorf("data folder: %w", err)
-	}
-	lock := flock.New(dataFile(a.cfg, "daybreak.lock"))
-	deadline := time.Now().Add(bounded)
-	for {
-		mine, err := lock.TryLock()
-		if err != nil {
-			return running{}, fmt.Errorf("locking the data folder %s: %w", a.cfg.DataDir, err)
-		}
-		if mine {
-			a.closeLater(func() { _ = lock.Unlock() }) // it goes with the process anyway
-			return a.start(ctx, env, withNATS, withClickHouse)
-		}
-		r, err := readRunning(dataFile(a.cfg, "running.json"))
-		if err == nil && r.answers(withNATS) {
-			return r, nil
-		}
-		if time.Now().After(deadline) {
-			return running{}, fmt.Errorf("another process holds the data folder %s but its engines do not answer: %w", a.cfg.DataDir, err)
-		}
-		select { // the other process is just starting or just ending
-		case <-ctx.Done():
-			return running{}, ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
-}
-
-// start runs the engines in this process and says so in the data folder.
-func (a *app) start(ctx context.Context, env *environment, withNATS, withClickHouse bool) (running, error) {
-	r := running{PID: os.Getpid(), own: true}
-	a.owner = true
-	if withNATS {
-		server, err := engine.StartNATS(ctx, engine.NATSOptions{Dir: dataFile(a.cfg, "nats"), Logger: a.log})
-		if err != nil {
-			return running{}, err
-		}
-		a.nats = server
-		a.closeLater(func() { server.Close() })
-		r.NATS = runningNATS{URL: server.URL(), User: server.User(), Password: server.Password(), server: server}
-	}
-	if withClickHouse {
-		server, err := engine.StartClickHouse(ctx, engine.CHOptions{
-			Dir: dataFile(a.cfg, "clickhouse"), LibPath: env.get("CHDB_LIB_PATH"), Progress: env.stderr, Logger: a.log,
-		})
-		if err != nil {
-			return running{}, err
-		}
-		a.clickhouse = server
-		a.closeLater(func() { server.Close() })
-		r.ClickHouse = runningClickHouse{Addr: server.Addr(), User: server.User(), Password: server.Password(), server: server}
-	}
-	file := dataFile(a.cfg, "running.json")
-	if err := r.write(file); err != nil {
-		return running{}, err
-	}
-	a.closeLater(func() { _ = os.Remove(file) }) // readers ask the server before they believe it
-	return r, nil
-}
-
 // answers reports whether the message server that the file names is there; the file may be a killed process's.
 func (r running) answers(withNATS bool) bool {
 	if !withNATS {
@@ -149,7 +84,7 @@ func (r running) write(file string) error {
 func readRunning(file string) (r running, err error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return running{}, fmt.Errorf("%s is not written yet", file)
+		return running{}, fmt.Errorf("its process has not (or no longer) written %s; if that lasts, stop that process and start it again", file)
 	}
 	if err != nil {
 		return running{}, err

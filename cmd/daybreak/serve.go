@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,19 +38,21 @@ func (c *cli) serviceCommands() []*cobra.Command {
 		cmd := &cobra.Command{
 			Use: string(s), Short: short, Example: fmt.Sprintf("  daybreak %s -f /etc/daybreak.yaml", s),
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return c.withApp(cmd, func(a *app) error { return a.serve(cmd.Context(), s) })
+				return c.withStayingApp(cmd, func(a *app) error { return a.serve(cmd.Context(), s) })
 			},
 		}
 		c.nowFlag(cmd)
+		c.listenFlag(cmd)
 		return cmd
 	}
 	engines := &cobra.Command{
 		Use: "engines", Short: "Run only the embedded engines, for service processes on this machine",
 		Example: "  daybreak engines -f daybreak.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withApp(cmd, func(a *app) error { return a.serve(cmd.Context()) })
+			return c.withStayingApp(cmd, func(a *app) error { return a.serve(cmd.Context()) })
 		},
 	}
+	c.listenFlag(engines)
 	return []*cobra.Command{
 		c.upCommand(), one(serviceTicker, "Run the ticker: publish which days are due"),
 		one(serviceRecon, "Run recon: reconcile the days that are due"),
@@ -61,6 +64,10 @@ func (c *cli) nowFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.flags.now, "now", "", "set the clock to this RFC 3339 instant, for drills and tests")
 }
 
+func (c *cli) listenFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.listen, "listen", "", "host:port of /metrics, /healthz and /readyz, instead of http.listen of the file")
+}
+
 func (c *cli) upCommand() *cobra.Command {
 	var once bool
 	cmd := &cobra.Command{
@@ -69,20 +76,21 @@ func (c *cli) upCommand() *cobra.Command {
 			"With --once, work off all that is due and exit: 0 only if every due day is DONE, else 1 and the days that are not.",
 		Example: "  daybreak up -f daybreak.yaml\n  daybreak up -f daybreak.yaml --once --now 2026-10-31T02:00:00+08:00",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !once {
+				return c.withStayingApp(cmd, func(a *app) error { return a.serve(cmd.Context(), allServices...) })
+			}
 			return c.withApp(cmd, func(a *app) error {
-				if once {
-					audits, err := a.once(cmd.Context(), c.progress())
-					for _, f := range audits {
-						a.log.Warn("audit finding", "job", f.Job, "biz_date", f.Day, "finding", f.Kind, "detail", f.Detail)
-					}
-					return err
+				audits, err := a.once(cmd.Context(), c.progress())
+				for _, f := range audits {
+					a.log.Warn("audit finding", "job", f.Job, "biz_date", f.Day, "finding", f.Kind, "detail", f.Detail)
 				}
-				return a.serve(cmd.Context(), allServices...)
+				return err
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "work off all that is due, then exit")
 	c.nowFlag(cmd)
+	c.listenFlag(cmd)
 	return cmd
 }
 
@@ -182,24 +190,37 @@ func (a *app) serve(ctx context.Context, names ...service) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.run(ctx) })
 	g.Go(func() error { return serveHTTP(ctx, listener, a.handler(s)) })
+	g.Go(func() error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-a.ownerGone:
+			return errOwnerGone
+		}
+	})
 	a.log.Info("running", "services", names, "http", listener.Addr().String(), "jobs", len(a.cfg.Jobs))
 	return g.Wait()
 }
 
-// listen opens http.listen. Where several services of one file run on one machine, the first has the port and the others
-// take one that is free and say which.
+// listen opens http.listen, or the address of --listen. Where several services of one file run on one machine, the first
+// has the port of the file; the others are given one by --listen, or take one that is free and say so.
 func (a *app) listen(ctx context.Context) (net.Listener, error) {
+	addr := cmp.Or(a.httpListen, a.cfg.HTTP.Listen)
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", a.cfg.HTTP.Listen)
-	if err == nil || a.owner {
-		return l, wrapListen(err, a.cfg.HTTP.Listen)
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err == nil || a.owner || a.httpListen != "" {
+		return l, wrapListen(err, addr)
 	}
-	host, _, splitErr := net.SplitHostPort(a.cfg.HTTP.Listen)
+	host, _, splitErr := net.SplitHostPort(addr)
 	if splitErr != nil {
 		return nil, splitErr
 	}
-	l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
-	return l, wrapListen(err, host)
+	if l, err = lc.Listen(ctx, "tcp", net.JoinHostPort(host, "0")); err != nil {
+		return nil, wrapListen(err, host)
+	}
+	a.log.Warn("http.listen is taken by another process; serving /metrics elsewhere, name an address with --listen",
+		"taken", addr, "http", l.Addr().String())
+	return l, nil
 }
 
 func wrapListen(err error, addr string) error {

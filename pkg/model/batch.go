@@ -101,6 +101,7 @@ type Batch struct {
 	CommittedAt time.Time
 	Seals       map[Side]Seal
 	Balance     Balance
+	Reading     string // see [Rules.ReadingDigest]: of the snapshot and of the pool handed on
 	CarryIn     string // digest of the pool that came in, "" when there was none
 	CarryOut    string // digest of the pool that goes out, "" when it is empty
 	Diffs       map[Kind]uint64

@@ -77,6 +77,7 @@ type BatchData struct {
 	Fence    uint64          `json:"fence"`
 	Cause    Cause           `json:"cause"`
 	Events   uint64          `json:"events"`
+	Full     bool            `json:"full,omitempty"` // the events tell the whole day: forget what was known of it before
 	Diffs    map[Kind]uint64 `json:"diffs,omitzero"` // absent on failed events: nothing was compared to the end
 	Balance  *Balance        `json:"balance,omitempty"`
 	CarryOut string          `json:"carry_out,omitempty"`
@@ -110,14 +111,15 @@ func NewReviewEvent(d Diff, r Review) (Event, error) {
 	return newEvent(id, d.Job, "diff", DiffReviewed, d.ID, r.At, data)
 }
 
-// NewCommittedEvent closes the events of a version; events is how many diff events it had.
-func NewCommittedEvent(b Batch, events uint64) (Event, error) {
+// NewCommittedEvent closes the events of a version; events is how many diff events it had, and full says that they tell
+// the whole day instead of what changed.
+func NewCommittedEvent(b Batch, events uint64, full bool) (Event, error) {
 	id := digest("event", b.ID(), strconv.FormatUint(b.Version, 10), string(BatchCommitted))[:32]
 	diffs := map[Kind]uint64{} // printed also when empty: no diffs is something to tell
 	maps.Copy(diffs, b.Diffs)
 	return newEvent(id, b.Job, "batch", BatchCommitted, b.ID(), b.CommittedAt, BatchData{
 		BatchID: b.ID(), Job: b.Job, Day: b.Day, RunID: b.RunID, Version: b.Version, Fence: b.Fence, Cause: b.Cause,
-		Events: events, Diffs: diffs, Balance: &b.Balance, CarryOut: b.CarryOut,
+		Events: events, Full: full, Diffs: diffs, Balance: &b.Balance, CarryOut: b.CarryOut,
 	})
 }
 

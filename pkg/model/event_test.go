@@ -192,9 +192,9 @@ func TestEveryEventFollowsItsSchema(t *testing.T) {
 	}
 	require.Greater(t, len(ids), 500)
 	b := model.Batch{Job: "j", Day: 20000, Version: 1, Fence: 7, RunID: "r", Cause: model.CauseDue, CommittedAt: at, Balance: *balanced()}
-	check(model.NewCommittedEvent(b, 0))
+	check(model.NewCommittedEvent(b, 0, false))
 	b.Version, b.Balance, b.Diffs, b.CarryOut = 2, model.Balance{}, map[model.Kind]uint64{model.KindAmount: 2}, "ab"
-	check(model.NewCommittedEvent(b, 5))
+	check(model.NewCommittedEvent(b, 5, true))
 	check(model.NewFailedEvent("j", 20000, model.Watermark{RunID: "r2", Fence: 8, Cause: model.CauseReplay, Error: "no bill"}, at))
 }
 
@@ -236,10 +236,10 @@ func TestSameInputSameBytes(t *testing.T) {
 	require.Equal(t, mustJSON(t, a), mustJSON(t, b))
 	for range 50 { // map order must not show
 		batch := model.Batch{Job: "j", Day: 1, Version: 1, CommittedAt: at, Balance: *balanced(), Diffs: map[model.Kind]uint64{model.KindAmount: 1, model.KindStatus: 2, model.KindCurrency: 3}}
-		a, err = model.NewCommittedEvent(batch, 6)
+		a, err = model.NewCommittedEvent(batch, 6, false)
 		require.NoError(t, err)
 		batch.CommittedAt, batch.Balance = elsewhere, *balanced()
-		b, err = model.NewCommittedEvent(batch, 6)
+		b, err = model.NewCommittedEvent(batch, 6, false)
 		require.NoError(t, err)
 		require.Equal(t, mustJSON(t, a), mustJSON(t, b))
 	}

@@ -36,6 +36,21 @@ func (r Rules) Status(side Side, text string) string {
 	return text
 }
 
+// ReadingDigest identifies the rules that are applied while entries are read: what makes the match key, which columns
+// are compared, what status words mean. Entries read under different ones must not be held against each other. Mode and
+// tolerance are not among them, as they are applied to entries of any reading.
+func (r Rules) ReadingDigest() string {
+	parts := append([]string{"key"}, r.Key...)
+	parts = append(append(parts, "compare"), r.Compare...)
+	for _, side := range Sides {
+		parts = append(parts, string(side))
+		for _, text := range slices.Sorted(maps.Keys(r.StatusMap[side])) {
+			parts = append(parts, text, r.StatusMap[side][text])
+		}
+	}
+	return digest(parts...)[:32]
+}
+
 // Group is every entry of one match key: those of the day's snapshots and those carried in.
 type Group struct {
 	Key     string

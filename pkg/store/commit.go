@@ -73,6 +73,7 @@ func batchColumns(b model.Batch) ([]column, error) {
 		{"committed_at", []time.Time{b.CommittedAt.UTC()}},
 		{"seals", []string{string(seals)}},
 		{"balance", []string{string(balance)}},
+		{"reading", []string{b.Reading}},
 		{"carry_in", []string{b.CarryIn}},
 		{"carry_out", []string{b.CarryOut}},
 		{"diffs", []map[string]uint64{diffs}},
@@ -110,7 +111,7 @@ func amounts(t model.Totals) map[string]decimal.Decimal {
 	return out
 }
 
-const batchFields = `job, biz_date, version, fence, run_id, snapshot_id, previous, cause, committed_at, seals, balance, carry_in, carry_out, diffs`
+const batchFields = `job, biz_date, version, fence, run_id, snapshot_id, previous, cause, committed_at, seals, balance, reading, carry_in, carry_out, diffs`
 
 func scanBatch(row interface{ Scan(dest ...any) error }) (model.Batch, error) {
 	var (
@@ -121,7 +122,7 @@ func scanBatch(row interface{ Scan(dest ...any) error }) (model.Batch, error) {
 		diffs          map[string]uint64
 	)
 	err := row.Scan(&b.Job, &day, &b.Version, &b.Fence, &b.RunID, &b.SnapshotID, &b.Previous, &cause, &at, &seals, &balance,
-		&b.CarryIn, &b.CarryOut, &diffs)
+		&b.Reading, &b.CarryIn, &b.CarryOut, &diffs)
 	if err != nil {
 		return model.Batch{}, err
 	}

@@ -119,6 +119,7 @@ CREATE TABLE IF NOT EXISTS batches{{cluster}}
     committed_at   DateTime64(9, 'UTC'),
     seals          String,
     balance        String,
+    reading        String,
     carry_in       String,
     carry_out      String,
     diffs          Map(LowCardinality(String), UInt64),

@@ -371,7 +371,7 @@ func (b *bundle) book(batch *model.Batch, v model.Verdict, a model.CurrencyAmoun
 }
 
 func (b *bundle) publish(batch model.Batch) {
-	event, err := model.NewCommittedEvent(batch, 0)
+	event, err := model.NewCommittedEvent(batch, 0, false)
 	require.NoError(b.t, err)
 	data, err := json.Marshal(event)
 	require.NoError(b.t, err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"testing"
 	"time"
 
@@ -264,6 +265,12 @@ func (b *bundle) rebuilt(t *testing.T) map[string]model.DiffData {
 		case "daybreak.diff.cleared":
 			require.NoError(t, json.Unmarshal(e.Data, &d))
 			delete(table, d.DiffID)
+		case "daybreak.batch.committed":
+			var b model.BatchData
+			require.NoError(t, json.Unmarshal(e.Data, &b))
+			maps.DeleteFunc(table, func(_ string, d model.DiffData) bool {
+				return b.Full && d.BatchID == b.BatchID && d.Version < b.Version
+			})
 		}
 	}
 	return table

@@ -145,7 +145,7 @@ func (a *attempt) look(ctx context.Context) (v view, err error) {
 	if a.committed, err = a.current(ctx, a.day); err != nil {
 		return view{}, err
 	}
-	v.committed = a.committed
+	v.committed, v.reading = a.committed, a.job.Rules.ReadingDigest()
 	if v.unfinished, err = a.unfinished(ctx); err != nil {
 		return view{}, err
 	}
@@ -202,16 +202,22 @@ func (a *attempt) unfinished(ctx context.Context) (*model.Day, error) {
 
 // window returns the due days inside the cap, ascending, and where they stand.
 func (r *Recon) window(ctx context.Context, job model.Job) ([]model.Day, map[model.Day]model.Watermark, error) {
-	now := r.Clock.Now()
-	floor, ok, err := r.Control.KeptFloor(ctx, job.Name)
+	floor, err := r.floor(ctx, job)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !ok {
-		floor, _ = job.FirstFloor(now)
-	}
 	marks, err := r.Control.Watermarks(ctx, job.Name)
-	return job.Window(floor, now), marks, err
+	return job.Window(floor, r.Clock.Now()), marks, err
+}
+
+// floor is the first day of a job that must be DONE for ever: the kept one, or the one that a first scan would fix now.
+func (r *Recon) floor(ctx context.Context, job model.Job) (model.Day, error) {
+	floor, ok, err := r.Control.KeptFloor(ctx, job.Name)
+	if err != nil || ok {
+		return floor, err
+	}
+	floor, _ = job.FirstFloor(r.Clock.Now())
+	return floor, nil
 }
 
 // skip answers a message whose day needs nothing. The day may have finished just before a crash, so what follows it is
@@ -270,7 +276,7 @@ func backoff(failures int) time.Duration { return min(trouble<<min(failures, 10)
 
 // fail writes FAILED and tells it downstream. The committed version stays in place.
 func (a *attempt) fail(ctx context.Context, cause error) error {
-	a.log.Error("the day failed", "run_id", a.mark.RunID, "phase", string(a.mark.Phase), "err", cause)
+	a.log.Error("the day failed", "phase", string(a.mark.Phase), "err", cause)
 	now := a.r.Clock.Now()
 	a.mark.Status, a.mark.FinishedAt, a.mark.BeatAt, a.mark.Error = model.Failed, &now, now, cause.Error()
 	a.mark.Failures++

@@ -19,6 +19,7 @@ type view struct {
 	committed  *model.Batch     // nil: no version yet
 	unfinished *model.Day       // strict: the earliest earlier day in the cap that is not DONE
 	carryIn    string           // digest of the pool that the day before hands on now
+	reading    string           // digest of the rules that entries are read under now
 }
 
 // decision is an action and the named reason for it.
@@ -30,6 +31,9 @@ type decision struct {
 // decide says what a held day needs. It is pure: every way a day can be lost or done twice is a case of its test.
 func decide(req request, v view) decision {
 	d := decideAlone(req, v)
+	if d.act == actCompare && v.committed.Reading != v.reading {
+		d = decision{actPull, "read_under_other_rules"}
+	}
 	if v.unfinished != nil && d.act != actSkip {
 		return decision{actBlock, "earlier_day_not_done"}
 	}

@@ -44,6 +44,7 @@ func TestDecide(t *testing.T) {
 		"done, replay, earlier day open":        {request{cause: model.CauseReplay, seq: 9}, view{watermark: done, committed: committed, unfinished: &earlier}, decision{actBlock, "earlier_day_not_done"}},
 		"done, source changed":                  {request{cause: model.CauseChanged, seq: 9}, view{watermark: done, committed: committed}, decision{actPull, "source_changed"}},
 		"done, pool changed":                    {request{cause: model.CauseCarry, seq: 9}, view{watermark: done, committed: committed, carryIn: "x"}, decision{actCompare, "carry_changed"}},
+		"done, pool and rules changed":          {request{cause: model.CauseCarry, seq: 9}, view{watermark: done, committed: committed, carryIn: "x", reading: "new"}, decision{actPull, "read_under_other_rules"}},
 		"done, pool changed, any message":       {request{cause: model.CauseDue, seq: 9}, view{watermark: done, committed: committed, carryIn: "x"}, decision{actCompare, "carry_changed"}},
 		"done, pool changed, earlier day open":  {request{cause: model.CauseCarry}, view{watermark: done, committed: committed, carryIn: "x", unfinished: &earlier}, decision{actBlock, "earlier_day_not_done"}},
 		"done, pool as before":                  {request{cause: model.CauseCarry, seq: 9}, view{watermark: done, committed: committed}, decision{actSkip, "already_done"}},

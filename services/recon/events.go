@@ -3,6 +3,8 @@ package recon
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/nats-io/nats.go"
@@ -13,12 +15,23 @@ import (
 
 // publishVersion publishes what changed in a committed version against the one before, then the event that closes it.
 // Ids are derived from what is told, so doing it again after a crash tells nothing new.
+//
+// Where the stream does not know the version before, because it is the first or one of the stores was lost, every open
+// diff is told, and the closing event says that this is the whole day.
 func (r *Recon) publishVersion(ctx context.Context, b model.Batch) error {
+	told, err := r.lastTold(ctx, b.Job, b.Day)
+	if err != nil {
+		return err
+	}
+	full := b.Previous == "" || told.RunID != b.Previous && told.RunID != b.RunID
+	if full {
+		b.Previous = ""
+	}
 	sent, err := r.Bus.PublishAll(ctx, r.changes(ctx, b), nil)
 	if err != nil {
 		return err
 	}
-	event, err := model.NewCommittedEvent(b, uint64(sent))
+	event, err := model.NewCommittedEvent(b, uint64(sent), full)
 	if err != nil {
 		return err
 	}
@@ -31,6 +44,26 @@ func (r *Recon) publishVersion(ctx context.Context, b model.Batch) error {
 	}
 	r.metrics.published(b.Job, sent+1)
 	return nil
+}
+
+// lastTold is the last version of a batch that the stream closed, zero when it knows of none.
+func (r *Recon) lastTold(ctx context.Context, job string, day model.Day) (told model.BatchData, err error) {
+	subject, err := bus.Batch(job, day.String(), string(model.BatchCommitted))
+	if err != nil {
+		return told, err
+	}
+	m, _, err := r.Bus.Last(ctx, bus.StreamDiffs, subject)
+	if errors.Is(err, bus.ErrNotFound) {
+		return told, nil
+	}
+	if err != nil {
+		return told, err
+	}
+	var e model.Event
+	if err := json.Unmarshal(m.Body, &e); err != nil {
+		return told, fmt.Errorf("the last message on %s is no event: %w", subject, err)
+	}
+	return told, json.Unmarshal(e.Data, &told)
 }
 
 func (r *Recon) changes(ctx context.Context, b model.Batch) iter.Seq2[bus.Message, error] {

@@ -2,6 +2,7 @@ package recon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -57,12 +58,16 @@ func (a *attempt) pull(ctx context.Context, act action) error {
 	if err := a.enter(ctx, model.PhasePull); err != nil {
 		return err
 	}
+	version, err := a.nextVersion(ctx)
+	if err != nil {
+		return err
+	}
 	a.batch = model.Batch{
-		Job: a.job.Name, Day: a.day, Version: 1, Fence: a.holding.Fence(), RunID: a.mark.RunID, SnapshotID: a.mark.RunID,
-		Cause: a.req.cause, Balance: *model.NewBalance(), Diffs: map[model.Kind]uint64{}, Seals: map[model.Side]model.Seal{},
+		Job: a.job.Name, Day: a.day, Version: version, Fence: a.holding.Fence(), RunID: a.mark.RunID, SnapshotID: a.mark.RunID,
+		Cause: a.req.cause, Reading: a.job.Rules.ReadingDigest(), Balance: *model.NewBalance(), Diffs: map[model.Kind]uint64{}, Seals: map[model.Side]model.Seal{},
 	}
 	if a.committed != nil {
-		a.batch.Version, a.batch.Previous = a.committed.Version+1, a.committed.RunID
+		a.batch.Previous = a.committed.RunID
 	}
 	if act == actCompare {
 		a.batch.SnapshotID, a.batch.Seals = a.committed.SnapshotID, a.committed.Seals
@@ -74,6 +79,36 @@ func (a *attempt) pull(ctx context.Context, act action) error {
 	}
 	if a.pool == nil {
 		return nil
+	}
+	return a.carryIn(ctx)
+}
+
+// nextVersion is one above every version that anybody can have seen: in the table, in the watermark, on the stream. With
+// one of the stores lost, the others still know; a version that is used twice would give two things the same event id.
+func (a *attempt) nextVersion(ctx context.Context) (uint64, error) {
+	told, err := a.r.lastTold(ctx, a.job.Name, a.day)
+	if err != nil {
+		return 0, err
+	}
+	seen := max(a.mark.Version, a.mark.Published, told.Version)
+	if a.committed != nil {
+		seen = max(seen, a.committed.Version)
+	}
+	return seen + 1, nil
+}
+
+// errOtherRules says that the pool cannot be held against today's snapshot. It lasts until the days before were computed
+// again, so the day is tried again.
+var errOtherRules = errors.New("the pool carried in was read under another match.key, match.compare or status_map than the file has now")
+
+// carryIn copies in the pool of the day before.
+func (a *attempt) carryIn(ctx context.Context) error {
+	if a.pool.Reading != a.batch.Reading {
+		floor, err := a.r.floor(ctx, a.job.Job)
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%w; compute the days before again: daybreak replay %s %s..%s", errOtherRules, a.job.Name, floor, a.pool.Day)
 	}
 	carried, err := a.r.Store.CarryIn(ctx, a.job.Name, a.day, a.batch.RunID, *a.pool)
 	if err != nil {

@@ -1,0 +1,118 @@
+package recon_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"daybreak/pkg/engine/enginetest"
+	"daybreak/pkg/model"
+)
+
+// beside stands the same books on other engines.
+func (b *bundle) beside(t *testing.T, change func(*bundle)) *bundle {
+	t.Helper()
+	to := *b
+	change(&to)
+	other, err := connect(t.Context(), b.dir, b.book, to.natsURL, to.ch)
+	require.NoError(t, err)
+	t.Cleanup(other.close)
+	return other
+}
+
+// requireTold checks that a consumer who read the whole stream has the table.
+func (b *bundle) requireTold(t *testing.T, job string) {
+	t.Helper()
+	rebuilt := map[string]string{}
+	for _, d := range b.rebuilt(t) {
+		if d.Job == job {
+			rebuilt[d.Key] = string(d.Kind) + " " + d.LedgerAmount.Decimal.String()
+		}
+	}
+	table := map[string]string{}
+	for _, f := range b.diffs(t, job) {
+		table[f.Key] = string(f.Kind) + " " + f.Ledger
+	}
+	require.Equal(t, table, rebuilt)
+}
+
+func dropRow(key string) func([][]string) [][]string {
+	return func(rows [][]string) [][]string {
+		var out [][]string
+		for _, r := range rows {
+			if r[0] != key {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+}
+
+// The tables are lost and the stream is kept: versions go on above what was told, and consumers who heard of the old ones
+// end with the new table, also where a diff is gone.
+func TestTablesLost(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, 20)
+	const job = "wallet"
+	day := b.book.First
+	stop := b.start(t, nil)
+	b.dueAll(t)
+	b.awaitDone(t, job)
+	stop()
+	gone := b.faultOf(t, job, model.KindMissingInChannel, day)
+	b.edit(t, job, day, dropRow(gone.Key))
+	after := b.beside(t, func(to *bundle) { to.ch = enginetest.ClickHouse(t) })
+	after.start(t, nil)
+	w := after.awaitAnswer(t, job, day, after.replay(t, job, day))
+	require.Equal(t, model.Done, w.Status, w.Error)
+	require.Equal(t, uint64(2), w.Version)
+	after.awaitAnswer(t, job, day+1, after.replay(t, job, day+1))
+	require.NotContains(t, after.diffs(t, job), gone)
+	after.requireTold(t, job)
+}
+
+// The stream and the watermarks are lost and the tables are kept, at a version whose changes alone would tell nothing.
+func TestStreamLost(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, 20)
+	const job = "wallet"
+	stop := b.start(t, nil)
+	b.dueAll(t)
+	b.awaitDone(t, job)
+	b.awaitAnswer(t, job, b.book.First, b.replay(t, job, b.book.First))
+	stop()
+	after := b.beside(t, func(to *bundle) { to.natsURL = enginetest.NATS(t).ConnectURL() })
+	after.start(t, nil)
+	after.dueAll(t)
+	marks := after.awaitDone(t, job)
+	require.Equal(t, uint64(3), marks[b.book.First].Version, "results go on, they do not restart")
+	require.ElementsMatch(t, b.planted(job), after.diffs(t, job))
+	after.requireTold(t, job)
+}
+
+// Entries read under other rules are never held against each other: the day fails and says what to do, and is done as
+// soon as the days before were read again.
+func TestRulesChangedUnderAPool(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 3, 20)
+	const job = "cards"
+	first := b.book.First
+	stop := b.start(t, nil)
+	b.due(t, job, first)
+	b.due(t, job, first+1)
+	b.await(t, job, func(m map[model.Day]model.Watermark) bool { return m[first+1].Status == model.Done })
+	stop()
+	for i := range b.jobs {
+		b.jobs[i].Rules.Compare = nil
+	}
+	b.start(t, nil)
+	b.due(t, job, first+2)
+	marks := b.await(t, job, func(m map[model.Day]model.Watermark) bool { return m[first+2].Status == model.Failed })
+	require.Contains(t, marks[first+2].Error, "daybreak replay cards 2026-10-01..2026-10-02")
+	b.replay(t, job, first)
+	b.replay(t, job, first+1)
+	b.awaitDone(t, job)
+	for _, f := range b.diffs(t, job) {
+		require.NotEqual(t, model.KindStatus, f.Kind, "nothing is compared any more")
+	}
+}
