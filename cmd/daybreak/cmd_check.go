@@ -186,6 +186,9 @@ func checkSource(ctx context.Context, s setup, a *app, t target, k *checks) erro
 		next = t.job.Calendar.Next(newest)
 	}
 	fine := "is there already"
+	if t.job.Source(t.side).Kind == source.KindQuery {
+		fine = "a query: asked when the day is due"
+	}
 	_, err = src.Peek(ctx, t.request(next))
 	if errors.Is(err, source.ErrNotThere) {
 		fine, err = "not there yet; due at "+t.job.DueAt(next).Format(time.RFC3339), nil

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -23,6 +24,9 @@ func readBooks(o object, j *Job) {
 				known[s.side] = &s.spec.Columns
 			}
 		})
+	}
+	if len(known) == len(model.Sides) && reflect.DeepEqual(j.Ledger, j.Channel) {
+		o.values[string(model.Channel)].fail("reads the same input as ledger, in the same way", "name the provider's bill: books agree with themselves every day")
 	}
 	named := false
 	o.opt("match", func(c cursor) { named = readMatch(c, &j.Rules, known) })

@@ -133,6 +133,9 @@ var wrongJob = []wrong{
 	{"the same file every day", replace(good, `ledger/{date}.csv`, `ledger/all.csv`), []string{
 		`7:12: jobs[0].ledger.csv: every business day would read the same input; put {date} into the path, or {date:Date}, {from:DateTime64(3)} and {to:DateTime64(3)} into the query`,
 	}},
+	{"both sides the same", replace(good, `bills/{date}.csv`, `ledger/{date}.csv`), []string{
+		`9:7: jobs[0].channel: reads the same input as ledger, in the same way; name the provider's bill: books agree with themselves every day`,
+	}},
 	{"due after a fraction", replace(good, `after: 1`, `after: 1.5`), []string{
 		`5:19: jobs[0].due.after: "1.5" is not a whole number between 0 and 366; write plain digits in that range`,
 	}},
@@ -260,13 +263,13 @@ var wrongBooks = []wrong{
 		`9:49: jobs[0].channel.csv.columns.amount: missing; name the column of the amount`,
 		`9:49: jobs[0].channel.csv.columns.currency: missing; name its column, or write a fixed one such as currency: =CNY`,
 	}},
-	{"columns misspelt", replace(good, `amount: a, currency: =CNY`, `amount: a, curency: =CNY, occurred_at: t`), []string{
-		`7:61: jobs[0].ledger.csv.columns.ammount: column "amount" looks like a misspelt "amount"; write amount, or give the attribute another name`,
+	{"columns misspelt", replace(good, `amount: a, currency: =CNY`, `ammount: a, curency: =CNY, occured_at: t`), []string{
+		`7:61: jobs[0].ledger.csv.columns.ammount: column "ammount" looks like a misspelt "amount"; write amount, or give the attribute another name`,
 		`7:73: jobs[0].ledger.csv.columns.curency: column "curency" looks like a misspelt "currency"; write currency, or give the attribute another name`,
-		`7:88: jobs[0].ledger.csv.columns.occured_at: column "occurred_at" looks like a misspelt "occurred_at"; write occurred_at, or give the attribute another name`,
-		`9:60: jobs[0].channel.csv.columns.ammount: column "amount" looks like a misspelt "amount"; write amount, or give the attribute another name`,
+		`7:88: jobs[0].ledger.csv.columns.occured_at: column "occured_at" looks like a misspelt "occurred_at"; write occurred_at, or give the attribute another name`,
+		`9:60: jobs[0].channel.csv.columns.ammount: column "ammount" looks like a misspelt "amount"; write amount, or give the attribute another name`,
 		`9:72: jobs[0].channel.csv.columns.curency: column "curency" looks like a misspelt "currency"; write currency, or give the attribute another name`,
-		`9:87: jobs[0].channel.csv.columns.occured_at: column "occurred_at" looks like a misspelt "occurred_at"; write occurred_at, or give the attribute another name`,
+		`9:87: jobs[0].channel.csv.columns.occured_at: column "occured_at" looks like a misspelt "occurred_at"; write occurred_at, or give the attribute another name`,
 	}},
 	{"columns fixed", replace(good, `{ key: no, amount: a, currency: =CNY }`, `{ key: =1, amount: "=1,0", currency: "=" }`), []string{
 		`7:57: jobs[0].ledger.csv.columns.key: cannot be the same for every entry; name the header of the column`,

@@ -203,7 +203,8 @@ func TestAnchorsAndMerges(t *testing.T) {
     due: &due { after: 1, at: 01:00 }
     ledger: &books
       csv: { path: "a/{date}.csv", columns: &columns { key: k, amount: a, currency: =CNY } }
-    channel: *books
+    channel:
+      csv: { path: "b/{date}.csv", columns: *columns }
   - <<: *base
     name: two
     due: { <<: [*due], at: 02:00 }
@@ -211,7 +212,8 @@ func TestAnchorsAndMerges(t *testing.T) {
 	require.Equal(t, "two", c.Jobs[1].Name)
 	require.Equal(t, 1, c.Jobs[1].Due.AfterDays)
 	require.Equal(t, 2, c.Jobs[1].Due.At.Hour)
-	require.Equal(t, c.Jobs[0].Ledger, c.Jobs[1].Channel)
+	require.Equal(t, c.Jobs[0].Ledger, c.Jobs[1].Ledger)
+	require.Equal(t, c.Jobs[0].Ledger.Columns, c.Jobs[1].Channel.Columns)
 	_, found := c.Job("two")
 	require.True(t, found)
 	_, found = c.Job("three")

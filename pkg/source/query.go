@@ -52,6 +52,9 @@ func (s *querySource) Read(ctx context.Context, req Request, yield func(model.En
 	}
 	defer func() { _ = rows.Close() }()
 	answer, err := bindQuery(rows, to, s.spec.TimeFormat)
+	if len(rows.ColumnTypes()) == 0 { // no row, and a server that then sends no header either
+		answer, err = s.bindNothing(ctx, conn, req, to)
+	}
 	if err != nil {
 		return model.Seal{}, err
 	}
@@ -107,18 +110,53 @@ type answer struct {
 
 func bindQuery(rows driver.Rows, to *sink, format string) (*answer, error) {
 	columns := rows.ColumnTypes()
-	names := make([]string, len(columns))
-	a := &answer{dest: make([]any, len(columns)), digest: rowDigest{hash: sha256.New()}}
+	names, types := make([]string, len(columns)), make([]string, len(columns))
+	dest := make([]any, len(columns))
 	for i, c := range columns {
-		names[i] = c.Name()
-		a.dest[i] = reflect.New(c.ScanType()).Interface()
+		names[i], types[i] = c.Name(), c.DatabaseTypeName()
+		dest[i] = reflect.New(c.ScanType()).Interface()
 	}
+	a, err := bindColumns(names, types, to, format)
+	if err == nil {
+		a.dest = dest
+	}
+	return a, err
+}
+
+// bindNothing binds an answer without rows: a day without payments is a day, and a query that would not fit is told on
+// such a day as on any other.
+func (s *querySource) bindNothing(ctx context.Context, conn driver.Conn, req Request, to *sink) (*answer, error) {
+	sql := strings.TrimRight(strings.TrimSpace(s.spec.Query.SQL), ";")
+	rows, err := conn.Query(queryContext(ctx, req), "DESCRIBE TABLE ("+sql+"\n)")
+	if err != nil {
+		return nil, s.refused(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var names, types []string
+	for rows.Next() {
+		dest := make([]any, len(rows.ColumnTypes()))
+		for i := range dest {
+			dest[i] = new(string)
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return nil, fmt.Errorf("query: its columns: %w", err)
+		}
+		names, types = append(names, *dest[0].(*string)), append(types, *dest[1].(*string))
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.refused(err)
+	}
+	return bindColumns(names, types, to, s.spec.TimeFormat)
+}
+
+func bindColumns(names, types []string, to *sink, format string) (*answer, error) {
+	a := &answer{digest: rowDigest{hash: sha256.New()}}
 	var err error
 	if a.at, err = to.plan.bind(names); err != nil {
 		return nil, unusable("query: %w", err)
 	}
 	for _, i := range a.at {
-		a.types = append(a.types, queryType(columns[i].DatabaseTypeName()))
+		a.types = append(a.types, queryType(types[i]))
 	}
 	if err := to.plan.checkTypes(a.types, format, floatAdviceQuery); err != nil {
 		return nil, unusable("query: %w", err)
