@@ -22,7 +22,7 @@ type LandingID struct {
 // A block is a part of the table at first, and few big parts are what makes comparing quick. One block is also what the
 // server takes as a whole or not at all.
 const (
-	blockRowsMax  = 500_000
+	blockRowsMax  = 200_000
 	blockBytesMax = 256 << 20
 )
 
