@@ -165,6 +165,10 @@ func (a *app) announce(r running) error {
 func (a *app) awaitGuests(ctx context.Context, guests *flock.Flock) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), guestWait)
 	defer cancel()
+	told := time.AfterFunc(tellAfter, func() {
+		a.log.Warn("done; waiting for other commands that use the engines of this one", "for_at_most", guestWait.String())
+	})
+	defer told.Stop()
 	if ok, err := guests.TryLockContext(ctx, joinPoll); err != nil || !ok {
 		a.log.Warn("ending although other commands still use the engines of this one", "err", err)
 	}
