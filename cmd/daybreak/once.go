@@ -45,7 +45,18 @@ func (a *app) once(ctx context.Context, p *progress) (found []model.Audit, err e
 	if asked.Err() != nil {
 		return nil, errInterrupted
 	}
-	return found, a.verdict(context.WithoutCancel(ctx))
+	return found, errors.Join(a.verdict(context.WithoutCancel(ctx)), unbalanced(found))
+}
+
+// unbalanced is an error that names every result which does not account for its sources: DONE is not enough to be fine.
+func unbalanced(found []model.Audit) error {
+	var errs []error
+	for _, f := range found {
+		if f.Kind == model.AuditUnbalanced {
+			errs = append(errs, fmt.Errorf("%s %s does not balance: %s", f.Job, f.Day, f.Detail))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // workOff publishes what is due, lets the auditor ask for what is missing, and waits until nothing moves any more.

@@ -34,6 +34,7 @@ type attempt struct {
 	committed *model.Batch    // the last committed version, nil when there is none
 	pool      *model.Batch    // the committed version of the business day before, nil when nothing is carried
 	batch     model.Batch     // what this attempt is going to commit
+	seen      string          // fingerprint of the sources before they were read
 	entered   time.Time
 }
 
@@ -90,6 +91,8 @@ func (a *attempt) answer(ctx context.Context) bus.Verdict {
 
 // run is one day: the sentence of the package comment as code.
 func (a *attempt) run(ctx context.Context, act action) error {
+	// Taken before reading: a source that is corrected while the day fails on it must look different afterwards.
+	a.seen = a.job.Fingerprint(ctx, a.day)
 	if act == actPull {
 		if err := a.job.There(ctx, a.day); err != nil {
 			return err
@@ -122,11 +125,6 @@ func (a *attempt) run(ctx context.Context, act action) error {
 // resume finishes a run that had committed: its events, then DONE.
 func (a *attempt) resume(ctx context.Context) error {
 	a.batch = *a.committed
-	if a.mark.Status != model.Done {
-		if err := a.enter(ctx, model.PhaseEvents); err != nil {
-			return err
-		}
-	}
 	if err := a.publish(ctx); err != nil {
 		return err
 	}
@@ -280,7 +278,7 @@ func (a *attempt) fail(ctx context.Context, cause error) error {
 	now := a.r.Clock.Now()
 	a.mark.Status, a.mark.FinishedAt, a.mark.BeatAt, a.mark.Error = model.Failed, &now, now, cause.Error()
 	a.mark.Failures++
-	a.mark.Sources = a.job.Fingerprint(ctx, a.day)
+	a.mark.Sources = a.seen
 	if err := a.holding.Save(ctx, a.mark); err != nil {
 		return err
 	}
@@ -317,7 +315,7 @@ func (a *attempt) notThere(ctx context.Context, why error) bus.Verdict {
 	if a.mark.Status != model.Waiting || a.mark.Error != why.Error() {
 		a.mark.Status, a.mark.Error, a.mark.Cause, a.mark.Trigger = model.Waiting, why.Error(), a.req.cause, a.req.seq
 		a.mark.Instance, a.mark.BeatAt = a.r.Instance, now
-		a.mark.Sources = a.job.Fingerprint(ctx, a.day)
+		a.mark.Sources = a.seen
 		if err := a.holding.Save(ctx, a.mark); err != nil {
 			a.log.Warn("could not mark the day as waiting", "err", err)
 			return bus.Retry(trouble).Because("could_not_write")
