@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"daybreak/pkg/source"
+	"daybreak/pkg/source/text"
 )
 
 // roles are the columns with a meaning of their own.
@@ -89,7 +90,7 @@ func readCSV(at cursor, spec *source.Spec) {
 	spec.Kind, spec.CSV = source.KindCSV, csv
 	o.need("path", `name the file of a day, such as "ledger/{date}.csv"`, into(&csv.Path, parsePattern))
 	o.opt("entry", into(&csv.Entry, parsePattern))
-	o.opt("encoding", into(&csv.Encoding, oneOf(source.Encodings...)))
+	o.opt("encoding", into(&csv.Encoding, oneOf(text.Encodings...)))
 	o.opt("delimiter", into(&csv.Delimiter, character(source.ParseDelimiter, `write one character, such as ";", or tab`)))
 	o.opt("quote", into(&csv.Quote, character(source.ParseQuote, `write one character, or none`)))
 	o.opt("comment", into(&csv.Comment, parseText))

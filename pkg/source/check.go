@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"daybreak/pkg/model"
+	"daybreak/pkg/source/text"
 )
 
 // Problem is what is wrong with a [Spec], by the name of the setting as it stands in a configuration ("csv.path",
@@ -22,7 +23,7 @@ type Problem struct {
 func (s Spec) Check() []Problem {
 	out := s.checkKind()
 	out = append(out, s.Columns.check()...)
-	if why := checkTimeFormat(s.TimeFormat); why != "" {
+	if why := text.CheckTimeFormat(s.TimeFormat); why != "" {
 		out = append(out, Problem{"time_format", why})
 	}
 	return out
@@ -48,8 +49,8 @@ func (c *CSV) check() []Problem {
 	add := func(field, format string, args ...any) {
 		out = append(out, Problem{"csv." + field, fmt.Sprintf(format, args...)})
 	}
-	if c.Encoding != "" && !slices.Contains(Encodings, c.Encoding) {
-		add("encoding", "%q is not known: name one of %s", c.Encoding, strings.Join(Encodings, ", "))
+	if c.Encoding != "" && !slices.Contains(text.Encodings, c.Encoding) {
+		add("encoding", "%q is not known: name one of %s", c.Encoding, strings.Join(text.Encodings, ", "))
 	}
 	if _, err := path.Match(c.Entry, ""); err != nil {
 		add("entry", "%q is no pattern: %v", c.Entry, err)

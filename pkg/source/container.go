@@ -13,6 +13,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/text/encoding/simplifiedchinese"
+
+	"daybreak/pkg/source/text"
 )
 
 // limits bound what a container may expand to, so that a small file cannot fill a disk.
@@ -196,9 +198,9 @@ func chooseEntry(files []*zip.File, pattern string) (*zip.File, error) {
 	case len(all) == 0:
 		return nil, errors.New("the zip holds no file")
 	case len(fits) == 0:
-		return nil, fmt.Errorf("no entry of the zip matches entry: %q; it holds %s", pattern, quoteList(all))
+		return nil, fmt.Errorf("no entry of the zip matches entry: %q; it holds %s", pattern, text.QuoteList(all))
 	}
-	return nil, fmt.Errorf("%d entries of the zip could be meant: choose one with entry:; it holds %s", len(fits), quoteList(all))
+	return nil, fmt.Errorf("%d entries of the zip could be meant: choose one with entry:; it holds %s", len(fits), text.QuoteList(all))
 }
 
 func matches(pattern, name string) bool {
@@ -236,49 +238,21 @@ func refuseStranger(head []byte) error {
 
 // refuseDocument tells HTML, XML and JSON by the beginning of the decoded text, which providers answer with instead of a bill.
 func refuseDocument(head []byte) error {
-	text := bytes.TrimLeft(head, " \t\r\n")
-	lower := bytes.ToLower(text[:min(len(text), 64)])
-	rest := bytes.TrimLeft(text[min(1, len(text)):], " \t\r\n")
-	begins := func(c byte) bool { return len(text) > 0 && text[0] == c }
+	doc := bytes.TrimLeft(head, " \t\r\n")
+	lower := bytes.ToLower(doc[:min(len(doc), 64)])
+	rest := bytes.TrimLeft(doc[min(1, len(doc)):], " \t\r\n")
+	begins := func(c byte) bool { return len(doc) > 0 && doc[0] == c }
 	follows := func(set string) bool { return len(rest) > 0 && strings.IndexByte(set, rest[0]) >= 0 }
 	what := ""
 	switch {
 	case bytes.HasPrefix(lower, []byte("<!doctype html")), bytes.HasPrefix(lower, []byte("<html")):
 		what = "an HTML page"
-	case begins('<') && len(text) > 1 && (text[1] == '?' || text[1] == '!' || text[1]|0x20 >= 'a' && text[1]|0x20 <= 'z'):
+	case begins('<') && len(doc) > 1 && (doc[1] == '?' || doc[1] == '!' || doc[1]|0x20 >= 'a' && doc[1]|0x20 <= 'z'):
 		what = "an XML document"
 	case begins('{') && follows(`"}`), begins('[') && follows(`{["`):
 		what = "a JSON document"
 	default:
 		return nil
 	}
-	return fmt.Errorf("the file is %s, not CSV: it begins %q; a provider answers so when there is no bill or the request was wrong", what, clip(string(text), 80))
-}
-
-// clip shortens text for an error message.
-func clip(s string, runesMax int) string {
-	n := 0
-	for i := range s {
-		if n == runesMax {
-			return s[:i] + "…"
-		}
-		n++
-	}
-	return s
-}
-
-// quoteList prints names for an error message, the first forty of them.
-func quoteList(names []string) string {
-	var b strings.Builder
-	for i, n := range names {
-		if i == 40 {
-			fmt.Fprintf(&b, " and %d more", len(names)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%q", clip(n, 60))
-	}
-	return b.String()
+	return fmt.Errorf("the file is %s, not CSV: it begins %q; a provider answers so when there is no bill or the request was wrong", what, text.Clip(string(doc), 80))
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/shopspring/decimal"
 
 	"daybreak/pkg/model"
+	"daybreak/pkg/source/text"
 )
 
 // readCSV reads one delimited text file.
 func readCSV(ctx context.Context, in *input, spec Spec, to *sink) error {
-	c := &csvFile{file: in.base(), instants: to.instants, words: map[string]string{}}
+	c := &csvFile{file: in.base(), Instants: to.instants, words: map[string]string{}}
 	content, err := unpack(in, spec.CSV.Entry, usualLimits)
 	if err != nil {
 		return c.wrap(err)
@@ -32,9 +33,9 @@ func readCSV(ctx context.Context, in *input, spec Spec, to *sink) error {
 
 // csvFile is the row of the record that the reader stands on.
 type csvFile struct {
-	instants
+	text.Instants
 	file   string
-	rec    *records
+	rec    *text.Records
 	names  []string
 	at     []int // slot to field
 	fields [][]byte
@@ -43,14 +44,14 @@ type csvFile struct {
 
 // wrap puts the file, and the place in it when known, before an error of reading.
 func (c *csvFile) wrap(err error) error {
-	if te := (*textError)(nil); errors.As(err, &te) {
+	if te := (*text.Error)(nil); errors.As(err, &te) {
 		return unusable("%s:%w", c.file, err)
 	}
 	return unusable("%s: %w", c.file, err)
 }
 
 func (c *csvFile) open(content io.Reader, spec *CSV) error {
-	raw := bufioReader(content)
+	raw := text.NewReader(content)
 	head, err := raw.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -61,20 +62,20 @@ func (c *csvFile) open(content io.Reader, spec *CSV) error {
 	if err := refuseStranger(head); err != nil {
 		return err
 	}
-	text, check, err := decodeText(raw, spec.Encoding)
+	lines, check, err := text.Decode(raw, spec.Encoding)
 	if err != nil {
 		return err
 	}
-	if head, err = text.Peek(512); err != nil && !errors.Is(err, io.EOF) {
+	if head, err = lines.Peek(512); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	c.rec = newRecords(text, dialect{spec.Delimiter, spec.Quote, spec.Comment, spec.Skip}, check)
+	c.rec = text.NewRecords(lines, text.Dialect{Delimiter: spec.Delimiter, Quote: spec.Quote, Comment: spec.Comment, Skip: spec.Skip}, check)
 	return refuseDocument(head)
 }
 
 // header reads the header line and finds the wanted columns in it.
 func (c *csvFile) header(p *plan) error {
-	fields, err := c.rec.next()
+	fields, err := c.rec.Next()
 	if errors.Is(err, io.EOF) {
 		return errors.New("there is no header line")
 	}
@@ -85,7 +86,7 @@ func (c *csvFile) header(p *plan) error {
 		c.names = append(c.names, strings.TrimSpace(strings.Trim(string(f), "\uFEFF")))
 	}
 	if c.at, err = p.bind(c.names); err != nil {
-		return &textError{c.rec.first, 1, err.Error()}
+		return &text.Error{Line: c.rec.First(), Column: 1, Msg: err.Error()}
 	}
 	return nil
 }
@@ -94,7 +95,7 @@ func (c *csvFile) header(p *plan) error {
 func (c *csvFile) rows(ctx context.Context, to *sink) error {
 	for {
 		var err error
-		c.fields, err = c.rec.next()
+		c.fields, err = c.rec.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return to.wrong.err()
@@ -105,14 +106,14 @@ func (c *csvFile) rows(ctx context.Context, to *sink) error {
 			to.wrong.add(c.end, c.miscount())
 			continue
 		}
-		if err := to.take(ctx, c, uint64(c.rec.first)); err != nil { //nolint:gosec // lines are positive
+		if err := to.take(ctx, c, uint64(c.rec.First())); err != nil { //nolint:gosec // lines are positive
 			return err
 		}
 	}
 }
 
 func (c *csvFile) miscount() error {
-	return fmt.Errorf("%d fields, but the header has %d; the record is %q", len(c.fields), len(c.names), clip(string(body(c.rec.raw)), 80))
+	return fmt.Errorf("%d fields, but the header has %d; the record is %q", len(c.fields), len(c.names), text.Clip(string(c.rec.Raw()), 80))
 }
 
 // end is the place of the first field too many, or of the end of a record that is too short.
@@ -126,7 +127,7 @@ func (c *csvFile) place(slot int) string {
 }
 
 func (c *csvFile) placeOf(field int) string {
-	line, column := c.rec.place(field)
+	line, column := c.rec.Place(field)
 	return fmt.Sprintf("%s:%d:%d", c.file, line, column)
 }
 
@@ -150,17 +151,17 @@ func (c *csvFile) amount(slot int) (decimal.NullDecimal, error) {
 }
 
 // parseMoney reads an amount; empty text is null.
-func parseMoney(text string) (decimal.NullDecimal, error) {
-	if text == "" {
+func parseMoney(written string) (decimal.NullDecimal, error) {
+	if written == "" {
 		return decimal.NullDecimal{}, nil
 	}
-	if len(text) > 64 { // longer than any amount: do not print a megabyte
-		return decimal.NullDecimal{}, fmt.Errorf("amount %q: too long: %w", clip(text, 40), model.ErrAmount)
+	if len(written) > 64 { // longer than any amount: do not print a megabyte
+		return decimal.NullDecimal{}, fmt.Errorf("amount %q: too long: %w", text.Clip(written, 40), model.ErrAmount)
 	}
-	d, err := model.ParseAmount(text)
+	d, err := model.ParseAmount(written)
 	return decimal.NullDecimal{Decimal: d, Valid: err == nil}, err
 }
 
 func (c *csvFile) instant(slot int) (time.Time, error) {
-	return c.parse(string(c.fields[c.at[slot]]))
+	return c.Parse(string(c.fields[c.at[slot]]))
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"daybreak/pkg/model"
+	"daybreak/pkg/source/text"
 )
 
 // input is one file being read: every byte goes through the hash, so that the seal covers the whole file.
@@ -39,7 +40,7 @@ func openInput(f found, root string) (*input, error) {
 	}
 	in := &input{path: f.path, name: nameBelow(root, f.path), file: file, info: f.info, sum: sha256.New()}
 	in.packed = func() int64 { return in.count }
-	in.buf = bufio.NewReaderSize(in, readBufferBytes)
+	in.buf = text.NewReader(in)
 	if err := in.unchanged(); err != nil {
 		in.close()
 		return nil, err

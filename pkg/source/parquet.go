@@ -37,7 +37,7 @@ func readParquet(ctx context.Context, in *input, spec Spec, to *sink) (err error
 	if err != nil {
 		return unusable("%s: %w", in.base(), err)
 	}
-	row := &typedRow{instants: to.instants, file: in.base(), headers: to.plan.headers, cells: make([]cell, len(columns))}
+	row := &typedRow{Instants: to.instants, file: in.base(), headers: to.plan.headers, cells: make([]cell, len(columns))}
 	for _, group := range f.RowGroups() {
 		if err := readGroup(ctx, group, columns, row, to); err != nil {
 			return damagedParquet(in, err)

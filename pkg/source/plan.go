@@ -12,6 +12,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"daybreak/pkg/model"
+	"daybreak/pkg/source/text"
 )
 
 // row is one record of an input. Slots count the wanted headers of the plan.
@@ -108,13 +109,13 @@ func (p *plan) bind(names []string) ([]int, error) {
 	}
 	var parts []string
 	if len(missing) > 0 {
-		parts = append(parts, "missing "+quoteList(missing))
+		parts = append(parts, "missing "+text.QuoteList(missing))
 	}
 	if len(twice) > 0 {
-		parts = append(parts, "there more than once "+quoteList(twice))
+		parts = append(parts, "there more than once "+text.QuoteList(twice))
 	}
 	if len(parts) > 0 {
-		return nil, fmt.Errorf("columns %s; found: %s", strings.Join(parts, "; "), quoteList(names))
+		return nil, fmt.Errorf("columns %s; found: %s", strings.Join(parts, "; "), text.QuoteList(names))
 	}
 	return at, nil
 }
@@ -191,27 +192,10 @@ func (r *reading) text(ref ref) string {
 // ident is text that identifies: digits that a spreadsheet rounded away make two orders one.
 func (r *reading) ident(ref ref) string {
 	s := r.text(ref)
-	if ref.slot >= 0 && isSpreadsheetNumber(s) {
+	if ref.slot >= 0 && text.IsSpreadsheetNumber(s) {
 		r.fault(ref, fmt.Errorf("%q is a number as a spreadsheet rounds it: its digits are lost; export the column as text", s))
 	}
 	return s
-}
-
-// isSpreadsheetNumber knows 4.2E+27: one digit, perhaps a fraction, an exponent with a plus.
-func isSpreadsheetNumber(s string) bool {
-	mantissa, exponent, ok := strings.Cut(s, "E+")
-	if !ok {
-		mantissa, exponent, ok = strings.Cut(s, "e+")
-	}
-	if !ok {
-		return false
-	}
-	whole, frac, point := strings.Cut(strings.TrimPrefix(mantissa, "-"), ".")
-	return len(whole) == 1 && digits(whole) && digits(exponent) && (!point || digits(frac))
-}
-
-func digits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
 func (r *reading) currencyCode() string {
@@ -235,7 +219,7 @@ func (r *reading) currencyCode() string {
 func currencyCode(raw string) (string, error) {
 	code := strings.ToUpper(strings.TrimSpace(raw))
 	if len(code) < 3 || len(code) > 8 || strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
-		return "", fmt.Errorf("currency %q: want 3 to 8 letters or digits, such as CNY", clip(raw, 20))
+		return "", fmt.Errorf("currency %q: want 3 to 8 letters or digits, such as CNY", text.Clip(raw, 20))
 	}
 	return code, nil
 }

@@ -161,7 +161,7 @@ func bindColumns(names, types []string, to *sink, format string) (*answer, error
 	if err := to.plan.checkTypes(a.types, format, floatAdviceQuery); err != nil {
 		return nil, unusable("query: %w", err)
 	}
-	a.row = &typedRow{instants: to.instants, file: queryName, headers: to.plan.headers, cells: make([]cell, len(a.at))}
+	a.row = &typedRow{Instants: to.instants, file: queryName, headers: to.plan.headers, cells: make([]cell, len(a.at))}
 	return a, nil
 }
 

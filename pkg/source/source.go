@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"daybreak/pkg/model"
+	"daybreak/pkg/source/text"
 )
 
 // Open returns the source that a spec describes. It touches neither files nor network; the error wraps [ErrSpec] and
@@ -98,7 +99,7 @@ func (s *fileSource) readOne(ctx context.Context, f found, to *sink) (model.File
 // sink takes the rows of one Read: it makes entries, yields them and totals them for the seal.
 type sink struct {
 	plan     *plan
-	instants instants
+	instants text.Instants
 	yield    func(model.Entry) error
 	seal     model.Seal
 	file     string
@@ -115,7 +116,7 @@ func newSink(spec Spec, req Request, yield func(model.Entry) error) (*sink, erro
 	}
 	zone := cmp.Or(spec.Zone, req.Zone, time.UTC)
 	return &sink{
-		plan: p, instants: instants{spec.TimeFormat, zone}, yield: yield,
+		plan: p, instants: text.Instants{Format: spec.TimeFormat, Zone: zone}, yield: yield,
 		seal: model.Seal{Totals: model.Totals{}}, wrong: &problems{},
 	}, nil
 }

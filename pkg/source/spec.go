@@ -10,6 +10,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"daybreak/pkg/model"
+	"daybreak/pkg/source/text"
 )
 
 // Kind says how a source is read.
@@ -40,7 +41,7 @@ type CSV struct {
 	// Path may hold * ? [] and {date} or {date:20060102}; a relative one starts at [Env].Root.
 	Path      string
 	Entry     string // pattern that chooses the entry of a zip that holds several; "" wants exactly one
-	Encoding  string // one of [Encodings]; "" is "auto"
+	Encoding  string // one of [text.Encodings]; "" is "auto"
 	Delimiter rune   // 0 is ','
 	Quote     rune   // 0 is '"'; [NoQuote] switches quoting off
 	Comment   string // lines that begin with it are skipped; "" skips none
@@ -48,7 +49,7 @@ type CSV struct {
 }
 
 // NoQuote is the value of [CSV].Quote for files that do not quote: every quote character is data.
-const NoQuote rune = -1
+const NoQuote = text.NoQuote
 
 // Parquet describes parquet files; Path is that of [CSV].
 type Parquet struct {

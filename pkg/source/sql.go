@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"daybreak/pkg/source/text"
 )
 
 // checkSelect refuses everything but one SELECT, so that a typing error cannot write. The server is asked to refuse
@@ -24,7 +26,7 @@ func checkSelect(sql string) error {
 		return errors.New("there is no statement: write one SELECT")
 	}
 	if w := strings.ToUpper(words[first]); w != "SELECT" && w != "WITH" {
-		return fmt.Errorf("the statement begins with %s: only SELECT, or WITH … SELECT, may be run", clip(w, 20))
+		return fmt.Errorf("the statement begins with %s: only SELECT, or WITH … SELECT, may be run", text.Clip(w, 20))
 	}
 	for i, w := range words {
 		next := ""

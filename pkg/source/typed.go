@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
+
+	"daybreak/pkg/source/text"
 )
 
 // cellClass is what a typed input's column holds, as far as entries care.
@@ -39,7 +41,7 @@ type cell struct {
 
 // typedRow is the current row of a typed input.
 type typedRow struct {
-	instants
+	text.Instants
 	file    string
 	line    uint64
 	headers []string // of the slots
@@ -94,24 +96,24 @@ func (r *typedRow) instant(slot int) (time.Time, error) {
 	switch c.class {
 	case classInteger:
 		if n := c.num.BigInt(); n.IsInt64() {
-			return r.epoch(n.Int64())
+			return r.Epoch(n.Int64())
 		}
 		return time.Time{}, fmt.Errorf("instant %s is out of range", c.num)
 	case classInstant:
-		return believable(c.at.Format(time.RFC3339), c.at)
+		return text.Believable(c.at.Format(time.RFC3339), c.at)
 	case classWall, classDate:
-		resolve := resolveWall
+		resolve := text.ResolveWall
 		if c.class == classDate {
-			resolve = startOfDay
+			resolve = text.StartOfDay
 		}
-		t, err := resolve(c.at, r.zone)
+		t, err := resolve(c.at, r.Zone)
 		if err != nil {
 			return t, err
 		}
-		return believable(c.at.Format("2006-01-02 15:04:05"), t)
+		return text.Believable(c.at.Format("2006-01-02 15:04:05"), t)
 	case classText, classDecimal, classBool, classFloat, classOther:
 	}
-	return r.parse(c.text)
+	return r.Parse(c.text)
 }
 
 // columnType is how a typed input declares one column.
@@ -152,7 +154,7 @@ func (p *plan) checkTypes(types []columnType, format, advice string) error {
 	ident(p.id, "an id")
 	check(p.currency, "a currency", "want text", words...)
 	check(p.status, "a status", "want text", words...)
-	if epoch := format == TimeUnix || format == TimeUnixMS; epoch {
+	if epoch := format == text.TimeUnix || format == text.TimeUnixMS; epoch {
 		check(p.occurred, "an instant", "time_format is "+format+", so want integers", classText, classInteger)
 	} else {
 		check(p.occurred, "an instant", "want a timestamp, a date or text; of integers say with time_format whether they are unix or unix_ms",

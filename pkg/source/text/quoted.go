@@ -1,4 +1,4 @@
-package source
+package text
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ type span struct {
 
 // splitQuoted cuts a record in which quotes occur. A field that goes over the line end makes the record grow, which moves
 // it in memory; so fields are kept as offsets until the record is complete.
-func (r *records) splitQuoted() ([][]byte, error) {
+func (r *Records) splitQuoted() ([][]byte, error) {
 	r.spans = r.spans[:0]
 	for at := 0; ; {
 		var s span
@@ -31,7 +31,7 @@ func (r *records) splitQuoted() ([][]byte, error) {
 			return nil, err
 		}
 		r.begin, r.spans = append(r.begin, at), append(r.spans, s)
-		if end >= len(body(r.raw)) {
+		if end >= len(Body(r.raw)) {
 			return r.cut()
 		}
 		at = end + len(r.delim)
@@ -39,8 +39,8 @@ func (r *records) splitQuoted() ([][]byte, error) {
 }
 
 // plainEnd finds the end of an unquoted field, in which no quote may stand.
-func (r *records) plainEnd(at int) (int, error) {
-	rest := body(r.raw)[at:]
+func (r *Records) plainEnd(at int) (int, error) {
+	rest := Body(r.raw)[at:]
 	if n := bytes.Index(rest, r.delim); n >= 0 {
 		rest = rest[:n]
 	}
@@ -55,7 +55,7 @@ func (r *records) plainEnd(at int) (int, error) {
 
 // quotedEnd finds the value of the field that opens at at and where the delimiter after it stands. It reads further
 // lines as needed.
-func (r *records) quotedEnd(at int) (span, int, error) {
+func (r *Records) quotedEnd(at int) (span, int, error) {
 	s := span{from: at + len(r.quote)}
 	for pos := s.from; ; {
 		n := bytes.Index(r.raw[pos:], r.quote)
@@ -72,7 +72,7 @@ func (r *records) quotedEnd(at int) (span, int, error) {
 			s.dirty, pos = true, pos+len(r.quote)
 			continue
 		}
-		if rest := body(r.raw)[pos:]; len(rest) > 0 && !bytes.HasPrefix(rest, r.delim) {
+		if rest := Body(r.raw)[pos:]; len(rest) > 0 && !bytes.HasPrefix(rest, r.delim) {
 			return span{}, 0, r.faultAt(pos, afterQuote(rest))
 		}
 		return s, pos, nil
@@ -87,14 +87,14 @@ func afterQuote(rest []byte) string {
 }
 
 // grow adds the next physical line to the record whose field opened at at.
-func (r *records) grow(at int) error {
+func (r *Records) grow(at int) error {
 	if len(r.raw)-at > fieldBytesMax {
 		return r.faultAt(at, fmt.Sprintf("a field of more than %d MiB: a closing quote is missing", fieldBytesMax>>20))
 	}
-	if !r.held {
-		r.raw = append(r.spare[:0], r.raw...)
+	if !r.lines.held {
+		r.raw = append(r.lines.spare[:0], r.raw...)
 	}
-	raw, err := r.readLine(r.raw)
+	raw, err := r.lines.read(r.raw)
 	if errors.Is(err, io.EOF) {
 		return r.faultAt(at, "the quoted field that begins here never ends: the file is cut, or a closing quote is missing")
 	}
@@ -106,7 +106,7 @@ func (r *records) grow(at int) error {
 }
 
 // cut turns the offsets of a complete record into fields.
-func (r *records) cut() ([][]byte, error) {
+func (r *Records) cut() ([][]byte, error) {
 	for i, s := range r.spans {
 		value := r.raw[s.from:s.to]
 		if len(value) > fieldBytesMax {
@@ -121,7 +121,7 @@ func (r *records) cut() ([][]byte, error) {
 }
 
 // unquote resolves doubled quotes and turns CR LF into LF, as encoding/csv does.
-func (r *records) unquote(value []byte) []byte {
+func (r *Records) unquote(value []byte) []byte {
 	from := len(r.clean)
 	for i := 0; i < len(value); i++ {
 		if value[i] == '\r' && i+1 < len(value) && value[i+1] == '\n' {

@@ -1,4 +1,4 @@
-package source
+package text
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ func (w *utf8Watch) Read(p []byte) (int, error) {
 		w.look(p[:n])
 	}
 	if errors.Is(err, io.EOF) && w.found && !w.wrong && len(w.tail) == 0 {
-		return n, &textError{1, 1, fmt.Sprintf("the whole file is UTF-8, but encoding is %s: name utf-8", w.charset)}
+		return n, &Error{1, 1, fmt.Sprintf("the whole file is UTF-8, but encoding is %s: name utf-8", w.charset)}
 	}
 	return n, err
 }

@@ -1,4 +1,4 @@
-package source
+package text
 
 import (
 	"errors"
@@ -8,7 +8,9 @@ import (
 	"time"
 )
 
-// The formats of instants that are not Go layouts.
+const dayLayout = "2006-01-02"
+
+// The formats of Instants that are not Go layouts.
 const (
 	TimeUnix   = "unix"    // whole seconds since 1970-01-01T00:00:00Z
 	TimeUnixMS = "unix_ms" // whole milliseconds since then
@@ -20,57 +22,58 @@ var (
 	instantMax = time.Date(2149, 6, 7, 0, 0, 0, 0, time.UTC)
 )
 
-// instants reads points in time as one source writes them.
-type instants struct {
-	format string // see [Spec].TimeFormat
-	zone   *time.Location
+// Instants reads points in time as one source writes them.
+type Instants struct {
+	Format string         // "" for the ISO forms, [TimeUnix], [TimeUnixMS], else a Go layout
+	Zone   *time.Location // of instants without offset
 }
 
-// parse returns the instant in UTC; the zero time for text that says there is none.
-func (p instants) parse(text string) (time.Time, error) {
-	if text == "" || isZeroDate(text) {
+// Parse returns the instant in UTC; the zero time for text that says there is none.
+func (p Instants) Parse(text string) (time.Time, error) {
+	if text == "" || IsZeroDate(text) {
 		return time.Time{}, nil
 	}
 	var t time.Time
 	var err error
-	switch p.format {
+	switch p.Format {
 	case "":
 		t, err = p.parseISO(text)
 	case TimeUnix, TimeUnixMS:
 		var n int64
 		if n, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return time.Time{}, fmt.Errorf("instant %q: time_format is %s, so only digits are allowed", clip(text, 40), p.format)
+			return time.Time{}, fmt.Errorf("instant %q: time_format is %s, so only digits are allowed", Clip(text, 40), p.Format)
 		}
-		return p.epoch(n)
+		return p.Epoch(n)
 	default:
 		t, err = p.parseLayout(text)
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("instant %q: %w", clip(text, 40), err)
+		return time.Time{}, fmt.Errorf("instant %q: %w", Clip(text, 40), err)
 	}
-	return believable(text, t)
+	return Believable(text, t)
 }
 
-// epoch reads a count since 1970 as the format says.
-func (p instants) epoch(n int64) (time.Time, error) {
-	switch p.format {
+// Epoch reads a count since 1970 as the format says.
+func (p Instants) Epoch(n int64) (time.Time, error) {
+	switch p.Format {
 	case TimeUnix:
-		return believable(strconv.FormatInt(n, 10), time.Unix(n, 0))
+		return Believable(strconv.FormatInt(n, 10), time.Unix(n, 0))
 	case TimeUnixMS:
-		return believable(strconv.FormatInt(n, 10), time.UnixMilli(n))
+		return Believable(strconv.FormatInt(n, 10), time.UnixMilli(n))
 	}
 	return time.Time{}, fmt.Errorf("instant %d: a bare number; say with time_format whether it is unix or unix_ms", n)
 }
 
-func believable(text string, t time.Time) (time.Time, error) {
+// Believable returns the instant in UTC, or an error when it lies where no payment can: outside 1990 to 2149.
+func Believable(text string, t time.Time) (time.Time, error) {
 	if t.Before(instantMin) || !t.Before(instantMax) {
-		return time.Time{}, fmt.Errorf("instant %q is in the year %d: a zero date or a wrong unit (unix or unix_ms?)", clip(text, 40), t.UTC().Year())
+		return time.Time{}, fmt.Errorf("instant %q is in the year %d: a zero date or a wrong unit (unix or unix_ms?)", Clip(text, 40), t.UTC().Year())
 	}
 	return t.UTC(), nil
 }
 
-// isZeroDate knows MySQL's way to write that there is no date, with any fraction.
-func isZeroDate(text string) bool {
+// IsZeroDate knows MySQL's way to write that there is no date, with any fraction.
+func IsZeroDate(text string) bool {
 	date, clock, timed := strings.Cut(text, " ")
 	if !timed {
 		date, clock, timed = strings.Cut(text, "T")
@@ -84,14 +87,14 @@ func isZeroDate(text string) bool {
 var errInstantForm = errors.New("not of the forms 2006-01-02, 2006-01-02 15:04:05[.fff] or 2006-01-02T15:04:05[.fff], with or without an offset; name any other with time_format")
 
 // parseISO reads RFC 3339 and its relatives: T or a blank, any fraction, an offset as Z, +08, +0800 or +08:00, or none.
-func (p instants) parseISO(text string) (time.Time, error) {
+func (p Instants) parseISO(text string) (time.Time, error) {
 	const date, clock = len("2006-01-02"), len("2006-01-02T15:04:05")
 	if len(text) == date {
 		t, err := time.Parse(dayLayout, text)
 		if err != nil {
 			return t, isoError(err)
 		}
-		return startOfDay(t, p.zone)
+		return StartOfDay(t, p.Zone)
 	}
 	if len(text) < clock || text[date] != 'T' && text[date] != ' ' {
 		return time.Time{}, errInstantForm
@@ -106,7 +109,7 @@ func (p instants) parseISO(text string) (time.Time, error) {
 	}
 	wall = wall.Add(frac)
 	if rest == "" {
-		return resolveWall(wall, p.zone)
+		return ResolveWall(wall, p.Zone)
 	}
 	offset, err := parseOffset(rest)
 	return wall.Add(-offset), err
@@ -165,18 +168,18 @@ func parseOffset(text string) (time.Duration, error) {
 	return d, nil
 }
 
-func (p instants) parseLayout(text string) (time.Time, error) {
-	t, err := time.Parse(p.format, text)
+func (p Instants) parseLayout(text string) (time.Time, error) {
+	t, err := time.Parse(p.Format, text)
 	if err != nil {
-		return t, fmt.Errorf("not of the form %q, or no such date", p.format)
+		return t, fmt.Errorf("not of the form %q, or no such date", p.Format)
 	}
-	if layoutHasOffset(p.format) {
+	if layoutHasOffset(p.Format) {
 		return t, nil
 	}
-	if !layoutHasClock(p.format) {
-		return startOfDay(t, p.zone)
+	if !layoutHasClock(p.Format) {
+		return StartOfDay(t, p.Zone)
 	}
-	return resolveWall(t, p.zone)
+	return ResolveWall(t, p.Zone)
 }
 
 func layoutHasOffset(layout string) bool {
@@ -188,8 +191,8 @@ func layoutHasClock(layout string) bool {
 	return day.Format(layout) != day.Add(13*time.Hour+14*time.Minute).Format(layout)
 }
 
-// checkTimeFormat says what is wrong with a [Spec].TimeFormat, "" when nothing is.
-func checkTimeFormat(layout string) string {
+// CheckTimeFormat says what is wrong with an [Instants].Format, "" when nothing is.
+func CheckTimeFormat(layout string) string {
 	if layout == "" || layout == TimeUnix || layout == TimeUnixMS {
 		return ""
 	}
@@ -205,9 +208,9 @@ func checkTimeFormat(layout string) string {
 	return ""
 }
 
-// resolveWall finds the instant at which a clock in zone shows what wall shows in UTC. A time that a clock change skips
-// is an error; of two instants the first is taken.
-func resolveWall(wall time.Time, zone *time.Location) (time.Time, error) {
+// ResolveWall finds the instant at which a clock in zone shows what wall shows in UTC. A time that a clock change skips
+// is an error; of two Instants the first is taken.
+func ResolveWall(wall time.Time, zone *time.Location) (time.Time, error) {
 	y, m, d := wall.Date()
 	t := time.Date(y, m, d, wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), zone)
 	if ty, tm, td := t.Date(); ty != y || tm != m || td != d || t.Hour() != wall.Hour() || t.Minute() != wall.Minute() || t.Second() != wall.Second() {
@@ -225,9 +228,9 @@ func resolveWall(wall time.Time, zone *time.Location) (time.Time, error) {
 	return t, nil
 }
 
-// startOfDay is the first instant of a calendar date in zone, which a clock change may move away from midnight.
-func startOfDay(date time.Time, zone *time.Location) (time.Time, error) {
-	t, err := resolveWall(date, zone)
+// StartOfDay is the first instant of a calendar date in zone, which a clock change may move away from midnight.
+func StartOfDay(date time.Time, zone *time.Location) (time.Time, error) {
+	t, err := ResolveWall(date, zone)
 	if err == nil {
 		return t, nil
 	}

@@ -1,4 +1,4 @@
-package source
+package text
 
 import (
 	"testing"
@@ -40,7 +40,7 @@ func TestInstants(t *testing.T) {
 		{"", "Africa/Cairo", "2026-04-24", "2026-04-23T22:00:00Z"},
 		{"", "Pacific/Apia", "2011-12-31", "2011-12-30T10:00:00Z"},
 	} {
-		got, err := instants{c.format, place(t, c.zone)}.parse(c.text)
+		got, err := Instants{c.format, place(t, c.zone)}.Parse(c.text)
 		require.NoError(t, err, "%s in %s", c.text, c.zone)
 		require.Equal(t, c.want, got.Format(time.RFC3339Nano), "%s in %s", c.text, c.zone)
 		require.Equal(t, time.UTC, got.Location())
@@ -51,7 +51,7 @@ func TestNoInstant(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "0000-00-00", "0000-00-00 00:00:00", "0000-00-00 00:00:00.000", "0000-00-00T00:00:00Z"} {
 		for _, format := range []string{"", TimeUnix, "02.01.2006"} {
-			got, err := instants{format, time.UTC}.parse(text)
+			got, err := Instants{format, time.UTC}.Parse(text)
 			require.NoError(t, err, text)
 			require.True(t, got.IsZero())
 		}
@@ -87,7 +87,7 @@ func TestWrongInstants(t *testing.T) {
 		{TimeUnixMS, "UTC", "1790784000", `instant "1790784000" is in the year 1970: a zero date or a wrong unit (unix or unix_ms?)`},
 		{TimeUnix, "UTC", "1.79e9", `instant "1.79e9": time_format is unix, so only digits are allowed`},
 	} {
-		got, err := instants{c.format, place(t, c.zone)}.parse(c.text)
+		got, err := Instants{c.format, place(t, c.zone)}.Parse(c.text)
 		require.EqualError(t, err, c.want)
 		require.True(t, got.IsZero(), c.text)
 	}
@@ -96,9 +96,9 @@ func TestWrongInstants(t *testing.T) {
 func TestTimeFormats(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"", "unix", "unix_ms", "02.01.2006", "20060102150405", "2006-01-02T15:04:05Z07:00", "1/2/06 15:04"} {
-		require.Empty(t, checkTimeFormat(good), good)
+		require.Empty(t, CheckTimeFormat(good), good)
 	}
 	for _, bad := range []string{"YYYY-MM-DD", "15:04:05", "2006-01", "2006-01-02 15:04:05 MST", "epoch"} {
-		require.NotEmpty(t, checkTimeFormat(bad), bad)
+		require.NotEmpty(t, CheckTimeFormat(bad), bad)
 	}
 }

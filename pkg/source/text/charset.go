@@ -1,4 +1,4 @@
-package source
+package text
 
 import (
 	"bufio"
@@ -14,13 +14,13 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Encodings lists the names that [CSV].Encoding knows. "auto" is a byte order mark, else strict UTF-8; nothing is guessed.
+// Encodings lists the names that [Decode] knows. "auto" is a byte order mark, else strict UTF-8; nothing is guessed.
 var Encodings = []string{"auto", "utf-8", "gb18030", "gbk", "utf-16", "utf-16le", "utf-16be", "windows-1252"}
 
 const readBufferBytes = 64 << 10
 
-// lineCheck reports the first byte of a line that its charset forbids, at -1 when there is none.
-type lineCheck func(line []byte) (at int, why string)
+// Check reports the first byte of a line that its charset forbids, at -1 when there is none.
+type Check func(line []byte) (at int, why string)
 
 // bom is a byte order mark and the charset that it announces.
 type bom struct {
@@ -38,15 +38,15 @@ var boms = []bom{
 	{"\x84\x31\x95\x33", "gb18030"},
 }
 
-// decodeText turns the bytes of a file into UTF-8 without a byte order mark and returns the check that its lines must pass.
-func decodeText(in *bufio.Reader, name string) (*bufio.Reader, lineCheck, error) {
+// Decode turns the bytes of a file into UTF-8 without a byte order mark and returns the check that its lines must pass.
+func Decode(in *bufio.Reader, name string) (*bufio.Reader, Check, error) {
 	charset, err := chooseCharset(in, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	switch charset {
 	case "utf-8":
-		return in, checkUTF8, nil
+		return in, CheckUTF8, nil
 	case "gb18030":
 		return decoded(&utf8Watch{in: in, charset: charset, long: 3}, simplifiedchinese.GB18030), checkDecoded(charset), nil
 	case "utf-16le":
@@ -74,7 +74,7 @@ func chooseCharset(in *bufio.Reader, name string) (string, error) {
 		}
 		fits := want == "auto" || want == b.charset || (want == "utf-16" && (b.charset == "utf-16le" || b.charset == "utf-16be"))
 		if !fits || b.charset == "utf-32" {
-			return "", &textError{1, 1, fmt.Sprintf("the file begins with the byte order mark of %s, but encoding is %s: name one of %s", b.charset, want, nameable)}
+			return "", &Error{1, 1, fmt.Sprintf("the file begins with the byte order mark of %s, but encoding is %s: name one of %s", b.charset, want, nameable)}
 		}
 		_, err := in.Discard(len(b.mark))
 		return b.charset, err
@@ -83,7 +83,7 @@ func chooseCharset(in *bufio.Reader, name string) (string, error) {
 	case "auto":
 		return "utf-8", nil
 	case "utf-16":
-		return "", &textError{1, 1, "encoding is utf-16, but the file has no byte order mark: name utf-16le or utf-16be"}
+		return "", &Error{1, 1, "encoding is utf-16, but the file has no byte order mark: name utf-16le or utf-16be"}
 	}
 	return want, nil
 }
@@ -91,10 +91,11 @@ func chooseCharset(in *bufio.Reader, name string) (string, error) {
 const nameable = "utf-8, gb18030, utf-16le, utf-16be, windows-1252"
 
 func decoded(in io.Reader, e encoding.Encoding) *bufio.Reader {
-	return bufioReader(e.NewDecoder().Reader(in))
+	return NewReader(e.NewDecoder().Reader(in))
 }
 
-func checkUTF8(line []byte) (int, string) {
+// CheckUTF8 is the [Check] of UTF-8.
+func CheckUTF8(line []byte) (int, string) {
 	if utf8.Valid(line) {
 		return -1, ""
 	}
@@ -111,10 +112,11 @@ func checkUTF8(line []byte) (int, string) {
 var replacement = []byte(string(utf8.RuneError))
 
 // checkDecoded finds the mark that decoders leave where bytes made no sense; they return no error for it.
-func checkDecoded(charset string) lineCheck {
+func checkDecoded(charset string) Check {
 	return func(line []byte) (int, string) {
 		return bytes.Index(line, replacement), "bytes here are not " + charset + ": name the file's encoding, one of " + nameable
 	}
 }
 
-func bufioReader(in io.Reader) *bufio.Reader { return bufio.NewReaderSize(in, readBufferBytes) }
+// NewReader buffers as much as the readers of this package want.
+func NewReader(in io.Reader) *bufio.Reader { return bufio.NewReaderSize(in, readBufferBytes) }
