@@ -1,0 +1,10 @@
+// Package adyen reads the reports of Adyen.
+package adyen
+
+import "daybreak/pkg/source/bill"
+
+// Formats are the bills that this package reads.
+func Formats() []*bill.Format { return nil }
+
+// Strangers are files of the same providers that are no bills.
+func Strangers() []bill.Stranger { return nil }

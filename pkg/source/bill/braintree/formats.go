@@ -1,0 +1,10 @@
+// Package braintree reads transactions and disputes of Braintree.
+package braintree
+
+import "daybreak/pkg/source/bill"
+
+// Formats are the bills that this package reads.
+func Formats() []*bill.Format { return nil }
+
+// Strangers are files of the same providers that are no bills.
+func Strangers() []bill.Stranger { return nil }

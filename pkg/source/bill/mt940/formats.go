@@ -1,0 +1,10 @@
+// Package mt940 reads bank statements in SWIFT MT940.
+package mt940
+
+import "daybreak/pkg/source/bill"
+
+// Formats are the bills that this package reads.
+func Formats() []*bill.Format { return nil }
+
+// Strangers are files of the same providers that are no bills.
+func Strangers() []bill.Stranger { return nil }

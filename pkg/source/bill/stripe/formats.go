@@ -1,0 +1,10 @@
+// Package stripe reads the reports and balance transactions of Stripe.
+package stripe
+
+import "daybreak/pkg/source/bill"
+
+// Formats are the bills that this package reads.
+func Formats() []*bill.Format { return nil }
+
+// Strangers are files of the same providers that are no bills.
+func Strangers() []bill.Stranger { return nil }

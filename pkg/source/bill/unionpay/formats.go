@@ -1,0 +1,10 @@
+// Package unionpay reads the merchant files of UnionPay.
+package unionpay
+
+import "daybreak/pkg/source/bill"
+
+// Formats are the bills that this package reads.
+func Formats() []*bill.Format { return nil }
+
+// Strangers are files of the same providers that are no bills.
+func Strangers() []bill.Stranger { return nil }
