@@ -209,5 +209,8 @@ func readWhole(ctx context.Context, src source.Source, req source.Request) (stri
 	if len(names) > 3 {
 		names = append(names[:3], fmt.Sprintf("and %d more", len(names)-3))
 	}
+	if seal.NoBill != "" {
+		return fmt.Sprintf("no bill, the provider answered %q (%s)", seal.NoBill, strings.Join(names, ", ")), nil
+	}
 	return fmt.Sprintf("%s (%s)", seal.Totals, strings.Join(names, ", ")), nil
 }

@@ -19,9 +19,10 @@ func readBooks(o object, j *Job) {
 		side model.Side
 		spec *source.Spec
 	}{{model.Ledger, &j.Ledger}, {model.Channel, &j.Channel}} {
-		o.need(string(s.side), "say where the entries come from: csv, parquet or query", func(c cursor) {
+		o.need(string(s.side), "say where the entries come from: csv, parquet, query or bill", func(c cursor) {
 			if readSource(c, s.spec) {
-				known[s.side] = &s.spec.Columns
+				columns := s.spec.AllColumns()
+				known[s.side] = &columns
 			}
 		})
 	}

@@ -12,6 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"daybreak/pkg/source"
+	"daybreak/pkg/source/bill"
+	"daybreak/pkg/source/bill/formats"
 	"daybreak/pkg/source/text"
 )
 
@@ -28,7 +30,7 @@ var sourceKinds = []string{"csv", "parquet", "query", "bill"}
 // file can be held against its columns.
 func readSource(at cursor, spec *source.Spec) bool {
 	before := len(at.d.problems)
-	o, ok := at.object("write csv:, parquet: or query: below it", sourceKinds...)
+	o, ok := at.object("write csv:, parquet:, query: or bill: below it", sourceKinds...)
 	if !ok {
 		return false
 	}
@@ -42,12 +44,12 @@ func readSource(at cursor, spec *source.Spec) bool {
 		at.fail("names more than one kind of source: "+strings.Join(given, ", "), "keep one")
 	}
 	if len(given) == 0 && len(at.d.problems) == before {
-		at.fail("names no source", "write csv:, parquet: or query: below it")
+		at.fail("names no source", "write csv:, parquet:, query: or bill: below it")
 	}
 	o.opt("csv", func(c cursor) { readCSV(c, spec) })
 	o.opt("parquet", func(c cursor) { readParquet(c, spec) })
 	o.opt("query", func(c cursor) { readQuery(c, spec) })
-	o.opt("bill", readBill)
+	o.opt("bill", func(c cursor) { readBill(c, spec) })
 	if len(at.d.problems) == before {
 		checkSpec(o.values[string(spec.Kind)], *spec)
 	}
@@ -122,19 +124,23 @@ func readQuery(at cursor, spec *source.Spec) {
 	readCommon(o, spec)
 }
 
-// readBill refuses bills of providers by name.
-func readBill(at cursor) {
-	const fix = "describe the file with csv: and its columns"
-	o, ok := at.object(fix, "format", "path")
+// readBill reads a bill of a provider: its format says what means what.
+func readBill(at cursor, spec *source.Spec) {
+	o, ok := at.object("write bill: { format: …, path: … }", "format", "path", "entry", "types", "zone")
 	if !ok {
 		return
 	}
-	o.need("path", `name the file of a day, such as "bills/{date:20060102}.csv.gz"`, func(c cursor) { scalar(c, parsePattern) })
-	o.need("format", "name the provider's format", func(c cursor) {
-		if name, ok := scalar(c, parseText); ok {
-			c.fail(fmt.Sprintf("bill format %q is not known: this version knows none", name), fix)
+	spec.Kind, spec.Bill = source.KindBill, &source.Bill{}
+	o.need("path", `name the file of a day, such as "bills/{date:20060102}.csv.gz"`, into(&spec.Bill.Path, parsePattern))
+	o.need("format", "name the provider's format, or auto", into(&spec.Bill.Format, oneOf(formats.Names()...)))
+	o.opt("entry", into(&spec.Bill.Entry, parsePattern))
+	o.opt("types", func(c cursor) {
+		spec.Bill.Types = readList(c, oneOf(bill.Types...))
+		if c.node.Kind == yaml.SequenceNode && len(c.node.Content) == 0 {
+			c.fail("names no type of row", "name at least one, or remove the key for all")
 		}
 	})
+	o.opt("zone", into(&spec.Zone, parseZone))
 }
 
 // readCommon reads what every kind has.

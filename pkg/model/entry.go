@@ -67,6 +67,10 @@ var keyEscaper = strings.NewReplacer(`\`, `\\`, `|`, `\|`)
 type Seal struct {
 	Totals  Totals     `json:"totals"`
 	Sources []FileSeal `json:"sources,omitempty"`
+
+	// NoBill is the provider's answer, in its words, that there is no bill for the day: the side is empty because its
+	// source says so. "" otherwise.
+	NoBill string `json:"no_bill,omitempty"`
 }
 
 // FileSeal identifies one input that a snapshot was read from.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"daybreak/pkg/model"
+	"daybreak/pkg/source/bill"
+	"daybreak/pkg/source/bill/formats"
 	"daybreak/pkg/source/text"
 )
 
@@ -22,7 +24,9 @@ type Problem struct {
 // Check lists everything in a spec that cannot work whatever the input holds; see also [Columns.CheckRules].
 func (s Spec) Check() []Problem {
 	out := s.checkKind()
-	out = append(out, s.Columns.check()...)
+	if s.Kind != KindBill {
+		out = append(out, s.Columns.check()...)
+	}
 	if why := text.CheckTimeFormat(s.TimeFormat); why != "" {
 		out = append(out, Problem{"time_format", why})
 	}
@@ -35,13 +39,15 @@ func (s Spec) checkKind() []Problem {
 		return s.CSV.check()
 	case s.Kind == KindParquet && s.Parquet != nil:
 		return checkPath("parquet.path", s.Parquet.Path)
+	case s.Kind == KindBill && s.Bill != nil:
+		return s.Bill.check()
 	case s.Kind == KindQuery && s.Query != nil:
 		if err := checkSelect(s.Query.SQL); err != nil {
 			return []Problem{{"query", err.Error()}}
 		}
 		return nil
 	}
-	return []Problem{{"", fmt.Sprintf("kind %q is not known or not described: describe one of csv, parquet, query", s.Kind)}}
+	return []Problem{{"", fmt.Sprintf("kind %q is not known or not described: describe one of csv, parquet, query, bill", s.Kind)}}
 }
 
 func (c *CSV) check() []Problem {
@@ -69,6 +75,51 @@ func (c *CSV) check() []Problem {
 		add("skip", "%d lines cannot be skipped", c.Skip)
 	}
 	return out
+}
+
+func (b *Bill) check() []Problem {
+	out := checkPath("bill.path", b.Path)
+	add := func(field, format string, args ...any) {
+		out = append(out, Problem{"bill." + field, fmt.Sprintf(format, args...)})
+	}
+	if _, err := path.Match(b.Entry, ""); err != nil {
+		add("entry", "%q is no pattern: %v", b.Entry, err)
+	}
+	f := formats.ByName(b.Format)
+	if f != nil && f.Companion != "" || f == nil && b.Format != formats.Auto {
+		add("format", "%q is not known: name one of %s", b.Format, strings.Join(formats.Names(), ", "))
+		return out
+	}
+	known := bill.Types
+	if f != nil {
+		known = f.Types
+	}
+	for _, t := range b.Types {
+		if !slices.Contains(known, t) {
+			add("types", "%q is no type of row of %s: name some of %s", t, b.Format, joinTypes(known))
+		}
+	}
+	return out
+}
+
+func joinTypes(types []bill.Type) string {
+	out := make([]string, len(types))
+	for i, t := range types {
+		out[i] = string(t)
+	}
+	return strings.Join(out, ", ")
+}
+
+// AllColumns are the columns that entries of the source can have: those described, or those of a bill's format. A bill
+// whose content chooses its format may have those of any.
+func (s Spec) AllColumns() Columns {
+	if s.Kind != KindBill || s.Bill == nil {
+		return s.Columns
+	}
+	if f := formats.ByName(s.Bill.Format); f != nil {
+		return billColumns(f)
+	}
+	return billColumns(formats.All...)
 }
 
 func checkPath(field, pattern string) []Problem {

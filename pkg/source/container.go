@@ -56,40 +56,77 @@ var strangers = []magic{
 	{"SQLite format 3", "an SQLite database"},
 }
 
+// document is one document of a file: the file itself without its container, or an entry of a zip.
+type document struct {
+	name string // of the entry, "" for a file that is its own document
+	open func() (io.ReadCloser, error)
+}
+
+// documents are those of one file.
+type documents struct {
+	container string // "", gzip, zstd or zip
+	list      []document
+}
+
 // unpack returns the content of a plain, gzip, zstd or zip file, told apart by the first bytes. closing it frees the
-// decoder; a container that is cut or damaged shows as an error of the reader, at the latest at its end.
+// decoder; a container that is cut or damaged shows as an error of the reader, at the latest at its end. A zip must hold
+// one document, or one that the pattern chooses.
 func unpack(in *input, entry string, lim limits) (io.ReadCloser, error) {
-	head, err := in.head(8)
+	all, err := unpackAll(in, entry, lim)
 	if err != nil {
 		return nil, err
 	}
-	if entry != "" && !bytes.HasPrefix(head, []byte("PK")) {
-		return nil, errors.New("the file is not a zip, but entry: chooses from one: remove entry, or deliver a zip")
+	if len(all.list) > 1 {
+		return nil, fmt.Errorf("%d entries of the zip could be meant: choose one with entry:; it holds %s", len(all.list), text.QuoteList(all.names()))
 	}
-	bounded := func(r io.Reader, close func()) io.ReadCloser {
-		return &expansion{r: r, packed: in.packed, lim: lim, close: close}
+	return all.list[0].open()
+}
+
+func (d documents) names() []string {
+	out := make([]string, len(d.list))
+	for i, doc := range d.list {
+		out[i] = doc.name
+	}
+	return out
+}
+
+// unpackAll lists the documents of a file, at least one, in the order in which they lie there. Only one may be open at a
+// time. Their names are for people and patterns and never used as paths.
+func unpackAll(in *input, entry string, lim limits) (documents, error) {
+	head, err := in.head(8)
+	if err != nil {
+		return documents{}, err
+	}
+	if entry != "" && !bytes.HasPrefix(head, []byte("PK")) {
+		return documents{}, errors.New("the file is not a zip, but entry: chooses from one: remove entry, or deliver a zip")
+	}
+	one := func(container string, open func() (io.ReadCloser, error)) documents {
+		return documents{container, []document{{open: open}}}
+	}
+	bounded := func(r io.Reader, kind string, close func()) io.ReadCloser {
+		return &expansion{r: named{r, kind}, packed: in.packed, lim: lim, out: new(int64), close: close}
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
-		r, err := gzip.NewReader(in.stream())
-		if err != nil {
-			return nil, packedError("gzip", err)
-		}
-		return bounded(named{r, "gzip"}, func() { _ = r.Close() }), nil
+		return one("gzip", func() (io.ReadCloser, error) {
+			r, err := gzip.NewReader(in.stream())
+			if err != nil {
+				return nil, packedError("gzip", err)
+			}
+			return bounded(r, "gzip", func() { _ = r.Close() }), nil
+		}), nil
 	case bytes.HasPrefix(head, []byte(zstdMagic)):
-		r, err := zstd.NewReader(in.stream(), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindowBytesMax))
-		if err != nil {
-			return nil, packedError("zstd", err)
-		}
-		return bounded(named{r, "zstd"}, r.Close), nil
+		return one("zstd", func() (io.ReadCloser, error) {
+			r, err := zstd.NewReader(in.stream(), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindowBytesMax))
+			if err != nil {
+				return nil, packedError("zstd", err)
+			}
+			return bounded(r, "zstd", r.Close), nil
+		}), nil
 	case bytes.HasPrefix(head, []byte(zipMagic)), bytes.HasPrefix(head, []byte(zipEmpty)):
-		r, err := openZip(in, entry, lim)
-		if err != nil {
-			return nil, err
-		}
-		return bounded(named{r, "zip"}, func() { _ = r.Close() }), nil
+		return listZip(in, entry, lim)
 	}
-	return io.NopCloser(in.stream()), nil
+	return one("", func() (io.ReadCloser, error) { return io.NopCloser(in.stream()), nil }), nil
 }
 
 // named says in its errors which container is damaged.
@@ -123,17 +160,21 @@ type expansion struct {
 	r      io.Reader
 	packed func() int64 // bytes that went in so far
 	lim    limits
-	out    int64
+	out    *int64 // of all documents of the file
+	own    int64  // of this one
+	whole  int64  // size of the file, 0 when only packed counts
 	close  func()
 }
 
 func (e *expansion) Read(p []byte) (int, error) {
 	n, err := e.r.Read(p)
-	e.out += int64(n)
+	*e.out += int64(n)
+	e.own += int64(n)
 	switch {
-	case e.out > e.lim.bytesMax:
+	case *e.out > e.lim.bytesMax:
 		return 0, fmt.Errorf("the container expands to more than %d MiB", e.lim.bytesMax>>20)
-	case e.out > e.lim.ratioFrom && e.out/max(e.packed(), 1) > e.lim.ratioMax:
+	case e.own > e.lim.ratioFrom && e.own/max(e.packed(), 1) > e.lim.ratioMax,
+		e.whole > 0 && *e.out > e.lim.ratioFrom && *e.out/e.whole > e.lim.ratioMax:
 		return 0, fmt.Errorf("the container expands more than %d times: that is an attack or a file of nothing but repetition; deliver it plain", e.lim.ratioMax)
 	}
 	return n, err
@@ -144,22 +185,32 @@ func (e *expansion) Close() error {
 	return nil
 }
 
-// openZip opens the one data entry, or the one that the pattern chooses.
-func openZip(in *input, pattern string, lim limits) (io.ReadCloser, error) {
+// listZip lists the data entries, or those that the pattern chooses. Entries that share their bytes with each other expand
+// one small file many times, so all of them together are also held against the file's size.
+func listZip(in *input, pattern string, lim limits) (documents, error) {
 	if err := in.hashAll(); err != nil {
-		return nil, err
+		return documents{}, err
 	}
 	z, err := zip.NewReader(in.file, in.info.Size())
 	if err != nil {
-		return nil, fmt.Errorf("the zip is cut or damaged (%w): deliver the whole file again", err)
+		return documents{}, fmt.Errorf("the zip is cut or damaged (%w): deliver the whole file again", err)
 	}
 	if len(z.File) > lim.zipEntriesMax {
-		return nil, fmt.Errorf("the zip holds %d entries, more than %d", len(z.File), lim.zipEntriesMax)
+		return documents{}, fmt.Errorf("the zip holds %d entries, more than %d", len(z.File), lim.zipEntriesMax)
 	}
-	f, err := chooseEntry(z.File, pattern)
+	files, err := chooseEntries(z.File, pattern)
 	if err != nil {
-		return nil, err
+		return documents{}, err
 	}
+	out := new(int64)
+	all := documents{container: "zip"}
+	for _, f := range files {
+		all.list = append(all.list, document{entryName(f), func() (io.ReadCloser, error) { return openEntry(f, lim, out, in.info.Size()) }})
+	}
+	return all, nil
+}
+
+func openEntry(f *zip.File, lim limits, out *int64, whole int64) (io.ReadCloser, error) {
 	switch {
 	case f.Method == 99:
 		return nil, fmt.Errorf("entry %q is AES-encrypted (method 99): unpack it with its password first", entryName(f))
@@ -172,11 +223,11 @@ func openZip(in *input, pattern string, lim limits) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, packedError("zip", err)
 	}
-	in.packed = func() int64 { return int64(f.CompressedSize64) } //nolint:gosec // bounded by the file's size
-	return r, nil
+	packed := func() int64 { return int64(f.CompressedSize64) } //nolint:gosec // bounded by the file's size
+	return &expansion{r: named{r, "zip"}, packed: packed, lim: lim, out: out, whole: whole, close: func() { _ = r.Close() }}, nil
 }
 
-func chooseEntry(files []*zip.File, pattern string) (*zip.File, error) {
+func chooseEntries(files []*zip.File, pattern string) ([]*zip.File, error) {
 	var fits []*zip.File
 	var all []string
 	for _, f := range files {
@@ -193,14 +244,12 @@ func chooseEntry(files []*zip.File, pattern string) (*zip.File, error) {
 		}
 	}
 	switch {
-	case len(fits) == 1:
-		return fits[0], nil
 	case len(all) == 0:
 		return nil, errors.New("the zip holds no file")
 	case len(fits) == 0:
 		return nil, fmt.Errorf("no entry of the zip matches entry: %q; it holds %s", pattern, text.QuoteList(all))
 	}
-	return nil, fmt.Errorf("%d entries of the zip could be meant: choose one with entry:; it holds %s", len(fits), text.QuoteList(all))
+	return fits, nil
 }
 
 func matches(pattern, name string) bool {

@@ -15,6 +15,8 @@ func (s Spec) SameEveryDay() bool {
 		return samePath(s.CSV.Path)
 	case s.Parquet != nil:
 		return samePath(s.Parquet.Path)
+	case s.Bill != nil:
+		return samePath(s.Bill.Path)
 	case s.Query != nil:
 		named := func(name string) bool { return strings.Contains(s.Query.SQL, "{"+name+":") }
 		return !named("date") && !named("from") && !named("to")

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"daybreak/pkg/model"
@@ -35,6 +36,20 @@ func (j Job) There(ctx context.Context, day model.Day) error {
 	for _, side := range model.Sides {
 		if _, err := j.Of(side).Peek(ctx, j.Request(day, side)); errors.Is(err, ErrNotThere) {
 			return &SideError{side, err}
+		}
+	}
+	return nil
+}
+
+// Agreed says whether an answer that there is no bill can be believed: a day is empty when its source says so and the
+// other side has nothing either. With entries on the other side the answer is one to a wrong or an early request (bug B4),
+// so the error is [ErrNotThere] and names the side.
+func (j Job) Agreed(seals map[model.Side]model.Seal) error {
+	for _, side := range model.Sides {
+		other := seals[side.Other()].Totals
+		if words := seals[side].NoBill; words != "" && other.Count() > 0 {
+			return &SideError{side, fmt.Errorf("the provider answered %q, that there is no bill, but the %s has %s: ask for the bill again, and check the request; %w",
+				words, side.Other(), other, ErrNotThere)}
 		}
 	}
 	return nil

@@ -22,6 +22,8 @@ func Open(spec Spec, env Env) (Source, error) {
 		return &fileSource{spec: spec, root: env.Root, pattern: spec.CSV.Path, read: readCSV}, nil
 	case KindParquet:
 		return &fileSource{spec: spec, root: env.Root, pattern: spec.Parquet.Path, read: readParquet}, nil
+	case KindBill:
+		return &fileSource{spec: spec, root: env.Root, pattern: spec.Bill.Path, read: readBill}, nil
 	case KindQuery:
 		if env.Conn == nil {
 			return nil, fmt.Errorf("query: there is no ClickHouse to ask: %w", ErrSpec)
@@ -70,6 +72,9 @@ func (s *fileSource) Read(ctx context.Context, req Request, yield func(model.Ent
 	if err != nil && !errors.Is(err, ErrNotThere) {
 		return model.Seal{}, err
 	}
+	if err := to.settleNoBill(len(files)); err != nil {
+		return model.Seal{}, err
+	}
 	if fingerprint(again) != fingerprint(files) {
 		return model.Seal{}, fmt.Errorf("%s: files came, went or changed: %w", s.pattern, ErrChanged)
 	}
@@ -98,25 +103,30 @@ func (s *fileSource) readOne(ctx context.Context, f found, to *sink) (model.File
 
 // sink takes the rows of one Read: it makes entries, yields them and totals them for the seal.
 type sink struct {
-	plan     *plan
+	req      Request
+	plan     *plan // nil before a bill has chosen its format
 	instants text.Instants
 	yield    func(model.Entry) error
 	seal     model.Seal
 	file     string
 	rows     uint64 // of the current file
 	wrong    *problems
-	yielding bool  // the caller's code runs
-	failed   error // of yield
+	noBill   []string // answers of providers in place of files
+	yielding bool     // the caller's code runs
+	failed   error    // of yield
 }
 
 func newSink(spec Spec, req Request, yield func(model.Entry) error) (*sink, error) {
-	p, err := newPlan(spec.Columns, req)
-	if err != nil {
-		return nil, err
+	var p *plan
+	if spec.Kind != KindBill {
+		var err error
+		if p, err = newPlan(spec.Columns, req); err != nil {
+			return nil, err
+		}
 	}
 	zone := cmp.Or(spec.Zone, req.Zone, time.UTC)
 	return &sink{
-		plan: p, instants: text.Instants{Format: spec.TimeFormat, Zone: zone}, yield: yield,
+		req: req, plan: p, instants: text.Instants{Format: spec.TimeFormat, Zone: zone}, yield: yield,
 		seal: model.Seal{Totals: model.Totals{}}, wrong: &problems{},
 	}, nil
 }
@@ -143,5 +153,17 @@ func (s *sink) take(ctx context.Context, r row, line uint64) error {
 		return s.failed
 	}
 	s.seal.Totals.Add(e.Currency, 1, e.Amount)
+	return nil
+}
+
+// settleNoBill seals an answer that there is no bill. Beside files with rows it contradicts them.
+func (s *sink) settleNoBill(files int) error {
+	if len(s.noBill) == 0 {
+		return nil
+	}
+	if len(s.noBill) < files {
+		return unusable("%d of %d files say %q, that there is no bill, and the others are bills: deliver one or the other", len(s.noBill), files, s.noBill[0])
+	}
+	s.seal.NoBill = s.noBill[0]
 	return nil
 }

@@ -29,7 +29,8 @@ type Spec struct {
 	CSV     *CSV
 	Parquet *Parquet
 	Query   *Query
-	Columns Columns
+	Bill    *Bill
+	Columns Columns // not of a bill: its format says what means what
 	// TimeFormat says how occurred_at is written: "" for the ISO forms, "unix" and "unix_ms" for epoch counts, else a
 	// Go layout such as "02.01.2006 15:04".
 	TimeFormat string

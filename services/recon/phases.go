@@ -140,7 +140,7 @@ func (a *attempt) land(ctx context.Context) error {
 	for i, side := range model.Sides {
 		a.batch.Seals[side] = seals[i]
 	}
-	return nil
+	return a.job.Agreed(a.batch.Seals)
 }
 
 func (a *attempt) landSide(ctx context.Context, side model.Side) (model.Seal, error) {
