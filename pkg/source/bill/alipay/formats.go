@@ -1,10 +1,71 @@
-// Package alipay reads the merchant bills of Alipay.
 package alipay
 
-import "daybreak/pkg/source/bill"
+import (
+	"context"
+
+	"daybreak/pkg/source/bill"
+)
+
+var charsets = []string{"utf-8", "gb18030"}
 
 // Formats are the bills that this package reads.
-func Formats() []*bill.Format { return nil }
+func Formats() []*bill.Format {
+	return []*bill.Format{
+		{
+			Name: "alipay-trade", Title: "Alipay trade bill (业务明细)", Charsets: charsets, Attrs: tradeAttrs,
+			Types: []bill.Type{bill.Payment, bill.Refund}, Fits: tradeList.fits, Read: readTrade,
+		},
+		{
+			Name: "alipay-trade-summary", Title: "Alipay trade summary (业务明细汇总)", Charsets: charsets,
+			Companion: "alipay-trade", Fits: tradeSummary.fits, Read: reader(&tradeSummary, tradeFigures),
+		},
+		{
+			Name: "alipay-signcustomer", Title: "Alipay account bill (账务明细)", Charsets: charsets, Attrs: accountAttrs,
+			Types: accountTypes(), Fits: accountList.fits, Read: readAccount,
+		},
+		{
+			Name: "alipay-signcustomer-summary", Title: "Alipay account summary (账务明细汇总)", Charsets: charsets,
+			Companion: "alipay-signcustomer", Fits: accountSummary.fits, Read: reader(&accountSummary, accountFigures),
+		},
+	}
+}
 
-// Strangers are files of the same providers that are no bills.
-func Strangers() []bill.Stranger { return nil }
+func reader(k *kind, figures []figure) func(context.Context, *bill.Doc, *bill.Out) error {
+	return func(ctx context.Context, d *bill.Doc, out *bill.Out) error {
+		return readSummary(ctx, d, out, k, figures)
+	}
+}
+
+// Strangers are files of Alipay that are no bills.
+func Strangers() []bill.Stranger {
+	return []bill.Stranger{
+		{
+			Title: "an account list that was exported by hand from Alipay's merchant pages (入账时间, 账务类型)",
+			Advice: "download the account bill (账务明细, bill type signcustomer) and read it as alipay-signcustomer, " +
+				"or describe this file with csv: and its columns",
+			Fits: hasHeader("支付宝流水号", "账务类型", "入账时间"),
+		},
+		{
+			Title: "an Alipay trade list of the old kind (交易创建时间, 收/支, 资金状态)",
+			Advice: "download the trade bill (业务明细, bill type trade) and read it as alipay-trade, " +
+				"or describe this file with csv: and its columns",
+			Fits: hasHeader("交易创建时间", "收/支", "资金状态"),
+		},
+	}
+}
+
+// hasHeader tells a document by names of columns near its beginning.
+func hasHeader(names ...string) func(bill.Head) bool {
+	return func(h bill.Head) bool {
+		var s splitter
+		for _, line := range h.Lines(headLines) {
+			for _, delim := range delimiters {
+				s.delim = delim
+				if bill.NewHeader(s.split([]byte(line), 0)).Has(names...) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
