@@ -101,7 +101,7 @@ func Tell(h bill.Head) (*bill.Format, error) {
 func stranger(h bill.Head) error {
 	for _, s := range strangers {
 		if s.Fits(h) {
-			return fmt.Errorf("%s, not a bill of a known format: %s", s.Title, s.Advice)
+			return fmt.Errorf("%s, not a bill of a known format: %s", s.Named(h), s.Advice)
 		}
 	}
 	first := h.FirstLine()
