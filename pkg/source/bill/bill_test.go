@@ -82,6 +82,7 @@ func TestNoBill(t *testing.T) {
 		"<xml><return_code><![CDATA[FAIL]]></return_code>\n<return_msg><![CDATA[no Bill exist]]></return_msg></xml>": "no Bill exist",
 		"\xEF\xBB\xBF<xml><return_msg>No Bill Exist</return_msg></xml>":                                              "No Bill Exist",
 		`{"alipay_data_response":{"code":"40004","sub_code":"isv.BILL_NOT_EXIST"}}`:                                  "isv.BILL_NOT_EXIST",
+		`{"x_response":{"code":"40004","sub_code":"NO_BILL_DATA"}}`:                                                  "NO_BILL_DATA",
 	} {
 		words, ok := bill.NoBill(bill.NewHead([]byte(content)))
 		require.True(t, ok, content)

@@ -10,8 +10,9 @@ import (
 //
 //   - WeChat Pay v3, JSON: code NO_STATEMENT_EXIST
 //   - WeChat Pay v2, XML with return_code FAIL: return_msg or error_code "No Bill Exist" (error_code 20002)
-//   - Alipay open API, JSON: sub_code isv.BILL_NOT_EXIST or BILL_NOT_EXIST
-var noBillCodes = regexp.MustCompile(`(?i)"(?:code|sub_code)"\s*:\s*"(NO_STATEMENT_EXIST|(?:isv\.)?BILL_NOT_EXIST)"` +
+//   - Alipay open API, JSON: sub_code isv.BILL_NOT_EXIST or BILL_NOT_EXIST, and NO_BILL_DATA, which says that the merchant
+//     had no business of that kind in the period
+var noBillCodes = regexp.MustCompile(`(?i)"(?:code|sub_code)"\s*:\s*"(NO_STATEMENT_EXIST|(?:isv\.)?(?:BILL_NOT_EXIST|NO_BILL_DATA))"` +
 	`|<(?:return_msg|err_code_des|error_code|err_code)>\s*(?:<!\[CDATA\[)?\s*(No Bill Exist)\s*(?:\]\]>)?\s*</`)
 
 const answerBytesMax = 16 << 10 // an answer is short; a bill in JSON or XML that holds such words is not one
