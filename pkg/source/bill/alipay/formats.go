@@ -2,6 +2,9 @@ package alipay
 
 import (
 	"context"
+	"regexp"
+	"slices"
+	"strings"
 
 	"daybreak/pkg/source/bill"
 )
@@ -51,7 +54,29 @@ func Strangers() []bill.Stranger {
 				"or describe this file with csv: and its columns",
 			Fits: hasHeader("交易创建时间", "收/支", "资金状态"),
 		},
+		{
+			Title:  "the answer of Alipay that names the link of a bill",
+			Advice: "download what bill_download_url points to within half a minute, and give that file",
+			Fits:   func(h bill.Head) bool { return h.Begins("{") && strings.Contains(h.Text, `"bill_download_url"`) },
+		},
+		{
+			Title:  "a list of Alipay of another kind than trade (业务明细) and account (账务明细)",
+			Advice: "download the trade or the account bill, or describe this file with csv: and its columns",
+			Fits:   isOtherList,
+		},
 	}
+}
+
+var otherTitle = regexp.MustCompile(`^支付宝\p{Han}+(?:明细|汇总|账单)查询$`)
+
+// isOtherList tells a title of Alipay that is of none of the formats.
+func isOtherList(h bill.Head) bool {
+	for _, line := range h.Lines(headLines) {
+		if t := bare(line); strings.HasPrefix(strings.TrimLeft(line, ",;\t\" "), "#") && otherTitle.MatchString(t) {
+			return !slices.Contains(titles(), t)
+		}
+	}
+	return false
 }
 
 // hasHeader tells a document by names of columns near its beginning.
