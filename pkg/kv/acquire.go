@@ -67,6 +67,7 @@ func (s *Store) Acquire(ctx context.Context, name, owner string) (*Lease, error)
 		l.abandon(ctx)
 		return nil, err
 	}
+	s.counts.took(l.over)
 	return l, nil
 }
 
@@ -93,6 +94,7 @@ func (l *Lease) claim(ctx context.Context) (time.Time, error) {
 			return started, &HeldError{Name: l.name, Owner: h.Owner}
 		}
 		w.cond = &condition{key: w.key, rev: ref.current.Rev}
+		l.over = ref.current.expired
 	}
 }
 

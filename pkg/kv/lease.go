@@ -16,6 +16,7 @@ type Lease struct {
 	name  string
 	held  holding
 	token uint64
+	over  bool // taken after another holder's had expired
 
 	// work is what Context returns; life ends the renewals. They are apart
 	// because the end of the caller's context must not end the renewals: work
@@ -109,6 +110,7 @@ func (l *Lease) guarded(ctx context.Context, w write) (uint64, error) {
 	w.cond = &condition{key: l.fence(), rev: l.token}
 	rev, err := l.s.commit(ctx, w)
 	if ref, ok := errors.AsType[*refusal](err); ok {
+		l.s.counts.rejections.Add(1)
 		err = fmt.Errorf("write %s: %w", w.key, ref.as(ErrFenced))
 		l.lose(fmt.Errorf("%w: %w", ErrLeaseLost, err))
 	}

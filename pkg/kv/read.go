@@ -12,9 +12,12 @@ import (
 )
 
 const (
-	headerOp  = "KV-Operation"
-	opDelete  = "DEL"
-	opPurge   = "PURGE"
+	headerOp = "KV-Operation"
+	opDelete = "DEL"
+	opPurge  = "PURGE"
+
+	reasonExpired = "MaxAge"
+
 	codeNoMsg = 10037
 )
 
@@ -35,7 +38,8 @@ type Value struct {
 // record is the last message of a key, be it a value or a marker.
 type record struct {
 	Value
-	id string // Nats-Msg-Id of the write
+	id      string // Nats-Msg-Id of the write
+	expired bool   // a marker that the server left when the value's time was over
 }
 
 // readLast reads the last message of key from the stream leader; ErrNotFound
@@ -95,6 +99,7 @@ func (s *Store) readOnce(ctx context.Context, key string, req []byte) (rec recor
 		}
 		rec.id = hdr.Get(jetstream.MsgIDHeader)
 		rec.Deleted = isMarker(hdr)
+		rec.expired = hdr.Get(jetstream.MarkerReasonHeader) == reasonExpired
 	}
 	return rec, false, nil
 }

@@ -126,6 +126,7 @@ func (l *Lease) overdue() {
 // lose ends the holding and logs why.
 func (l *Lease) lose(cause error) {
 	if l.end(cause) {
+		l.s.counts.lost.Add(1)
 		l.s.log.Warn("kv lease lost", "name", l.name, "owner", l.held.Owner, "fence", l.token, "cause", cause)
 	}
 }

@@ -23,6 +23,7 @@ type Store struct {
 	log    *slog.Logger
 	stream string
 	hooks  hooks
+	counts counters
 
 	life context.Context // ends with Close
 	end  context.CancelFunc
