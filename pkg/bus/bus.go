@@ -23,6 +23,9 @@ type Options struct {
 	// MaxBytesScale multiplies MaxBytes of every stream, 1 by default. The server reserves
 	// MaxBytes, so an embedded one on a small disk needs a fraction.
 	MaxBytesScale float64
+	// Prepared says that the streams and consumers were laid out by somebody with the right to do so: they are looked
+	// at and never changed. What is missing or cannot be ours is an error, other settings are logged.
+	Prepared bool
 	// Logger, slog.Default() by default.
 	Logger *slog.Logger
 	// Clock dates Snapshot.Waiting, the real one by default.
@@ -51,17 +54,22 @@ type Bus struct {
 	consumers []*Consumer
 }
 
+func (o Options) withDefaults() Options {
+	o.Replicas = cmp.Or(o.Replicas, 1)
+	o.MaxBytesScale = cmp.Or(o.MaxBytesScale, 1)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
+	o.OpenTimeout = cmp.Or(o.OpenTimeout, time.Minute)
+	if o.Clock == nil {
+		o.Clock = clockwork.NewRealClock()
+	}
+	return o
+}
+
 // Open makes the streams so and returns the bus. It waits for a server or cluster that is not
 // ready yet. An existing stream that cannot become ours gives a *ConflictError.
 func Open(ctx context.Context, nc *nats.Conn, opts Options) (*Bus, error) {
-	opts.Replicas = cmp.Or(opts.Replicas, 1)
-	opts.MaxBytesScale = cmp.Or(opts.MaxBytesScale, 1)
-	opts.Logger = cmp.Or(opts.Logger, slog.Default())
-	opts.Timeout = cmp.Or(opts.Timeout, 5*time.Second)
-	opts.OpenTimeout = cmp.Or(opts.OpenTimeout, time.Minute)
-	if opts.Clock == nil {
-		opts.Clock = clockwork.NewRealClock()
-	}
+	opts = opts.withDefaults()
 	if opts.Replicas < 1 || opts.Replicas > 5 || opts.MaxBytesScale < 0 {
 		return nil, fmt.Errorf("bus: replicas %d (1 to 5) or scale %v (above 0) out of range", opts.Replicas, opts.MaxBytesScale)
 	}

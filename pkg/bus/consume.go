@@ -143,6 +143,14 @@ func (c *Consumer) awaitWorkers(workers *sync.WaitGroup) error {
 	}
 }
 
+// Ensure makes the durable consumer so, as Run does before it works.
+func (c *Consumer) Ensure(ctx context.Context) error {
+	if err := c.opts.validate(); err != nil {
+		return err
+	}
+	return c.ensure(ctx)
+}
+
 // ensure makes the durable consumer so, waiting for the server as long as ctx lasts.
 func (c *Consumer) ensure(ctx context.Context) error {
 	c.ensured.Lock()
@@ -177,7 +185,10 @@ func (c *Consumer) apply(ctx context.Context) error {
 		}
 	case !errors.Is(err, jetstream.ErrConsumerNotFound):
 		return err
+	case c.bus.opts.Prepared:
+		return ErrNotLaidOut
 	}
+	was := cfg
 	cfg.Name, cfg.Durable = c.opts.Durable, c.opts.Durable
 	cfg.AckPolicy = jetstream.AckExplicitPolicy
 	cfg.DeliverPolicy = jetstream.DeliverAllPolicy
@@ -191,6 +202,12 @@ func (c *Consumer) apply(ctx context.Context) error {
 		cfg.FilterSubject = c.opts.Filter[0]
 	} else {
 		cfg.FilterSubjects = slices.Clone(c.opts.Filter)
+	}
+	if c.bus.opts.Prepared {
+		if other := differing(was, cfg); len(other) > 0 {
+			c.log.Warn("consumer has other settings than this program lays out; run daybreak init", "settings", other)
+		}
+		return nil
 	}
 	_, err = c.bus.js.CreateOrUpdateConsumer(ctx, c.opts.Stream, cfg)
 	return err

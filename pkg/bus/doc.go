@@ -3,6 +3,9 @@
 //
 // # Streams
 //
+// With Options.Prepared nothing is created or changed: whoever runs with few rights finds what an
+// administrator laid out, or ends with ErrNotLaidOut.
+//
 // DAYS, DIFFS, AUDIT and DEAD are one table (Streams). Open makes them so: a missing
 // stream is created, ours is brought up to date, and one that cannot become ours (other
 // subjects, other storage, WorkQueue, a mirror) is an error naming stream and field, never a

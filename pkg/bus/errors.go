@@ -19,6 +19,8 @@ var (
 	// ErrConflict: a stream or consumer of that name exists and cannot become ours;
 	// it was left as it is. errors.As to *ConflictError gives the field.
 	ErrConflict = errors.New("bus: existing configuration conflicts")
+	// ErrNotLaidOut: with Options.Prepared, a stream or consumer is not there.
+	ErrNotLaidOut = errors.New("bus: not laid out; run daybreak init with a user that may do so")
 	// ErrNoSpace: the server has not enough storage for the limits of a stream.
 	ErrNoSpace = errors.New("bus: not enough storage on the server")
 	// ErrDrain: handlers were still running when DrainTimeout was over. Their messages are

@@ -60,7 +60,7 @@ func pauseFor(attempt int) time.Duration {
 // to be so is worth a repeat: the bound is the caller's context.
 func permanent(err error) bool {
 	for _, target := range []error{
-		ErrConflict, ErrBadSubject, ErrTooLarge, ErrNoID, ErrNoStream,
+		ErrConflict, ErrNotLaidOut, ErrBadSubject, ErrTooLarge, ErrNoID, ErrNoStream,
 		nats.ErrConnectionClosed, nats.ErrConnectionDraining, nats.ErrInvalidConnection,
 		nats.ErrBadSubject, nats.ErrMaxPayload, nats.ErrHeadersNotSupported, nats.ErrBadHeaderMsg,
 		nats.ErrAuthorization, nats.ErrPermissionViolation,

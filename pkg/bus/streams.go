@@ -149,7 +149,10 @@ func (b *Bus) applyStreams(ctx context.Context) error {
 
 func (b *Bus) applyStream(ctx context.Context, spec StreamSpec) error {
 	stream, err := b.js.Stream(ctx, spec.Name)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound) && b.opts.Prepared:
+		return ErrNotLaidOut
+	case errors.Is(err, jetstream.ErrStreamNotFound):
 		_, err = b.js.CreateStream(ctx, spec.apply(jetstream.StreamConfig{}, b.opts))
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return err
@@ -167,8 +170,54 @@ func (b *Bus) applyStream(ctx context.Context, spec StreamSpec) error {
 	if reflect.DeepEqual(have, want) {
 		return nil
 	}
+	if b.opts.Prepared {
+		b.log.Warn("stream has other settings than this program lays out; run daybreak init", "stream", spec.Name, "settings", differing(have, want))
+		return nil
+	}
 	_, err = b.js.UpdateStream(ctx, want)
 	return err
+}
+
+// differing names the fields of two configurations that are not the same.
+func differing[T any](have, want T) []string {
+	var out []string
+	a, b := reflect.ValueOf(have), reflect.ValueOf(want)
+	for i := range a.NumField() {
+		if !reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			out = append(out, a.Type().Field(i).Name)
+		}
+	}
+	return out
+}
+
+// StreamState is what was found of a stream of the table.
+type StreamState struct {
+	Name    string
+	There   bool
+	Differs []string // settings that Open would change
+}
+
+// Look tells how far the streams are laid out, and changes nothing. An existing stream that cannot become ours gives a
+// *ConflictError.
+func Look(ctx context.Context, js jetstream.JetStream, opts Options) ([]StreamState, error) {
+	opts = opts.withDefaults()
+	out := make([]StreamState, 0, len(Streams()))
+	for _, spec := range Streams() {
+		stream, err := js.Stream(ctx, spec.Name)
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			out = append(out, StreamState{Name: spec.Name})
+			continue
+		}
+		if err != nil {
+			return out, fmt.Errorf("bus: stream %s: %w", spec.Name, err)
+		}
+		have := stream.CachedInfo().Config
+		if err := spec.conflict(have); err != nil {
+			return out, err
+		}
+		out = append(out, StreamState{Name: spec.Name, There: true, Differs: differing(have, spec.apply(have, opts))})
+	}
+	return out, nil
 }
 
 // Server codes that need a word of advice.

@@ -50,6 +50,10 @@ var (
 	// ErrInvalidOptions: the options cannot work. Nothing was sent.
 	ErrInvalidOptions = errors.New("kv: invalid options")
 
+	// ErrNotLaidOut: with Options.Prepared, the bucket is not there, or cannot
+	// do what leases need.
+	ErrNotLaidOut = errors.New("kv: bucket not laid out; run daybreak init with a user that may do so")
+
 	// ErrClosed: the store was closed. Nothing was sent.
 	ErrClosed = errors.New("kv: store closed")
 )

@@ -50,6 +50,9 @@ type Options struct {
 	Clock clockwork.Clock
 	// Logger gets losses and retries; default slog.Default().
 	Logger *slog.Logger
+	// Prepared says that the bucket was made by somebody with the right to do so:
+	// it is looked at and never changed.
+	Prepared bool
 	// Storage is file (default) or memory, the latter for tests.
 	Storage jetstream.StorageType
 }

@@ -53,7 +53,7 @@ func Open(ctx context.Context, js jetstream.JetStream, opts Options) (*Store, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	bucket, err := createBucket(ctx, js, opts)
+	bucket, err := openBucket(ctx, js, opts)
 	if err != nil {
 		return nil, fmt.Errorf("kv: bucket %s: %w", opts.Bucket, err)
 	}
@@ -64,6 +64,54 @@ func Open(ctx context.Context, js jetstream.JetStream, opts Options) (*Store, er
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s, nil
+}
+
+func openBucket(ctx context.Context, js jetstream.JetStream, o Options) (jetstream.KeyValue, error) {
+	if !o.Prepared {
+		return createBucket(ctx, js, o)
+	}
+	bucket, err := existingBucket(ctx, js, o)
+	if err == nil && bucket == nil {
+		err = ErrNotLaidOut
+	}
+	return bucket, err
+}
+
+// Look reports whether the bucket is there and can do what leases need; nothing is changed.
+func Look(ctx context.Context, js jetstream.JetStream, o Options) (there bool, err error) {
+	bucket, err := existingBucket(ctx, js, o)
+	return bucket != nil, err
+}
+
+// existingBucket opens the bucket as it is; nil when there is none. Without per-message TTLs or with a history no lease
+// works on it: ErrNotLaidOut. It tries again while the cluster has no leader.
+func existingBucket(ctx context.Context, js jetstream.JetStream, o Options) (jetstream.KeyValue, error) {
+	for attempt := 0; ; attempt++ {
+		bucket, err := js.KeyValue(ctx, o.Bucket)
+		if errors.Is(err, jetstream.ErrBucketNotFound) {
+			return nil, nil
+		}
+		if err == nil {
+			return bucket, checkBucket(ctx, js, o.Bucket)
+		}
+		var api *jetstream.APIError
+		if again := errors.As(err, &api) && api.Code >= 500; !again || !pause(ctx, attempt) {
+			return nil, err
+		}
+	}
+}
+
+func checkBucket(ctx context.Context, js jetstream.JetStream, name string) error {
+	stream, err := js.Stream(ctx, "KV_"+name)
+	if err != nil {
+		return err
+	}
+	c := stream.CachedInfo().Config
+	if !c.AllowMsgTTL || c.SubjectDeleteMarkerTTL <= 0 || c.MaxMsgsPerSubject != 1 {
+		return fmt.Errorf("%w: allow_msg_ttl %t, subject_delete_marker_ttl %v, max_msgs_per_subject %d",
+			ErrNotLaidOut, c.AllowMsgTTL, c.SubjectDeleteMarkerTTL, c.MaxMsgsPerSubject)
+	}
+	return nil
 }
 
 // createBucket tries again while processes that start together create the

@@ -7,6 +7,9 @@ var (
 	// that program or another database.
 	ErrSchemaNewer = errors.New("the tables were laid out by a newer version of this program")
 
+	// ErrNotLaidOut is returned by [Open] with Options.Prepared when the tables are missing or those of an older program.
+	ErrNotLaidOut = errors.New("the tables are not laid out; run daybreak init with a user that may do so")
+
 	// ErrValue is returned for an entry, diff or batch that a table can not hold exactly. The error names where the value
 	// came from. Nothing of the run becomes visible.
 	ErrValue = errors.New("the tables can not hold this value exactly")

@@ -3,10 +3,14 @@ package store
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 	"text/template"
 	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
 // SchemaVersion is the layout that this program reads and writes.
@@ -63,6 +67,38 @@ func statements(text string) []string {
 
 func quoteName(name string) string {
 	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
+}
+
+func (s *Store) layOut(ctx context.Context, o Options) error {
+	if !o.Prepared {
+		return s.applySchema(ctx, o.Cluster)
+	}
+	found, err := Layout(ctx, s.conn)
+	switch {
+	case err != nil:
+		return err
+	case found > SchemaVersion:
+		return fmt.Errorf("layout %d, this program knows %d: %w", found, SchemaVersion, ErrSchemaNewer)
+	case found < SchemaVersion:
+		return fmt.Errorf("layout %d, this program needs %d: %w", found, SchemaVersion, ErrNotLaidOut)
+	}
+	return nil
+}
+
+const codeUnknownTable = 60
+
+// Layout reads which version of the layout the tables have; 0 when there are none. Nothing is changed.
+func Layout(ctx context.Context, conn driver.Conn) (uint32, error) {
+	var found uint32
+	err := conn.QueryRow(ctx, "SELECT max(version) FROM schema_version").Scan(&found)
+	var ex *clickhouse.Exception
+	if errors.As(err, &ex) && (ex.Code == codeUnknownTable || ex.Code == codeUnknownDatabase) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the schema version: %w", err)
+	}
+	return found, nil
 }
 
 // applySchema lays out what is missing and refuses tables of a newer program. It is harmless when repeated or run by

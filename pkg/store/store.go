@@ -19,6 +19,9 @@ type Options struct {
 	Conn *clickhouse.Options
 	// Cluster names a cluster of one shard whose replicas hold the tables; "" is one server.
 	Cluster string
+	// Prepared says that the tables were laid out by somebody with the right to do so: the layout is looked at and never
+	// changed.
+	Prepared bool
 	// Clock stamps the schema version; nil is the real clock.
 	Clock clockwork.Clock
 	// Logger takes what is worth a look but is no error; nil is [slog.Default].
@@ -44,12 +47,19 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Clock == nil {
 		o.Clock = clockwork.NewRealClock()
 	}
-	conn, err := connect(ctx, guarded(o.Conn, o.Cluster))
+	reach := connect
+	if o.Prepared {
+		reach = open
+	}
+	conn, err := reach(ctx, guarded(o.Conn, o.Cluster))
+	if ex, ok := errors.AsType[*clickhouse.Exception](err); ok && ex.Code == codeUnknownDatabase {
+		err = fmt.Errorf("%w: %w", ErrNotLaidOut, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	s := &Store{conn: conn, clock: o.Clock, log: cmp.Or(o.Logger, slog.Default())}
-	if err := s.applySchema(ctx, o.Cluster); err != nil {
+	if err := s.layOut(ctx, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("store: %w", err), conn.Close())
 	}
 	return s, nil
