@@ -47,6 +47,7 @@ type app struct {
 
 	command    string // the command line's, for other processes to name
 	stays      bool   // this process works until it is stopped
+	laysOut    bool   // it is daybreak init
 	httpListen string
 	ownerGone  chan struct{} // closed when the engines of another process, which this one uses, are gone
 
@@ -57,7 +58,7 @@ type app struct {
 // folder, or runs them itself when none does. On an error nothing stays open.
 func openApp(ctx context.Context, env *environment, cfg *config.Config, opts appOptions) (*app, error) {
 	a := &app{
-		cfg: cfg, clock: opts.clock, log: opts.log, instance: instanceName(), command: opts.command, stays: opts.stays, httpListen: opts.listen,
+		cfg: cfg, clock: opts.clock, log: opts.log, instance: instanceName(), command: opts.command, stays: opts.stays, laysOut: opts.laysOut, httpListen: opts.listen,
 		ownerGone: make(chan struct{}),
 	}
 	if err := a.open(ctx, env, opts.connect); err != nil {
@@ -82,7 +83,7 @@ func (a *app) open(ctx context.Context, env *environment, connect connector) err
 		return err
 	}
 	a.kv, err = kv.Open(ctx, a.bus.JetStream(), kv.Options{
-		Bucket: controlBucket, Replicas: a.cfg.NATS.Replicas, LeaseTTL: a.cfg.Lease.TTL, Logger: a.log,
+		Bucket: controlBucket, Replicas: a.cfg.NATS.Replicas, LeaseTTL: a.cfg.Lease.TTL, Prepared: a.prepared(), Logger: a.log,
 	})
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func (a *app) open(ctx context.Context, env *environment, connect connector) err
 	})
 	a.control = control.New(a.kv)
 	a.store, err = store.Open(ctx, store.Options{
-		Conn: ends.clickhouse, Cluster: a.cfg.ClickHouse.Cluster, Clock: a.clock, Logger: a.log,
+		Conn: ends.clickhouse, Cluster: a.cfg.ClickHouse.Cluster, Prepared: a.prepared(), Clock: a.clock, Logger: a.log,
 	})
 	if err != nil {
 		return err
@@ -103,10 +104,13 @@ func (a *app) open(ctx context.Context, env *environment, connect connector) err
 	return nil
 }
 
+// prepared reports whether this process only looks at streams and tables: the file says so, and it is not daybreak init.
+func (a *app) prepared() bool { return a.cfg.Prepared && !a.laysOut }
+
 // busOptions reserve little disk on an embedded server: it lives on the machine of a person who is trying things out, or
 // of a small installation, and a server refuses streams that reserve more than the disk has.
 func (a *app) busOptions() bus.Options {
-	o := bus.Options{Replicas: a.cfg.NATS.Replicas, Logger: a.log, Clock: a.clock}
+	o := bus.Options{Replicas: a.cfg.NATS.Replicas, Prepared: a.prepared(), Logger: a.log, Clock: a.clock}
 	if a.nats != nil || a.cfg.NATS.Embedded() {
 		o.MaxBytesScale = embeddedScale
 	}
@@ -121,6 +125,7 @@ type appOptions struct {
 	log     *slog.Logger
 	command string    // how the command is called
 	stays   bool      // it works until it is stopped
+	laysOut bool      // it makes streams and tables, whatever the file says
 	listen  string    // where HTTP is served, instead of the file's
 	connect connector // to NATS, instead of the file's; nil for the file's
 }
@@ -225,6 +230,9 @@ func natsOptions(c config.NATS) ([]nats.Option, error) {
 	if c.TLS.Cert != "" {
 		opts = append(opts, nats.ClientCert(c.TLS.Cert, c.TLS.Key))
 	}
+	if c.InboxPrefix != "" {
+		opts = append(opts, nats.CustomInboxPrefix(c.InboxPrefix))
+	}
 	if c.TLSFirst {
 		opts = append(opts, nats.TLSHandshakeFirst())
 	}
@@ -243,12 +251,13 @@ func externalClickHouse(c config.ClickHouse) (*clickhouse.Options, error) {
 	if c.Secure() && opts.TLS == nil {
 		opts.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
+	user, userErr := c.UserName()
 	password, err := c.Password()
-	if err != nil {
+	if err := errors.Join(userErr, err); err != nil {
 		return nil, err
 	}
-	if c.User != "" {
-		opts.Auth.Username, opts.Auth.Password = c.User, password
+	if user != "" {
+		opts.Auth.Username, opts.Auth.Password = user, password
 	}
 	opts.Auth.Database = c.Database
 	if c.TLS != (config.TLS{}) {

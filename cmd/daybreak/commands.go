@@ -20,7 +20,7 @@ import (
 func (c *cli) commands() []*cobra.Command {
 	asking := []*cobra.Command{
 		c.demoCommand(), c.replayCommand(), c.statusCommand(), c.diffsCommand(), c.reviewCommand(), c.eventsCommand(),
-		c.auditCommand(), c.drillCommand(), c.checkCommand(), c.inspectCommand(), c.versionCommand(),
+		c.auditCommand(), c.drillCommand(), c.checkCommand(), c.inspectCommand(), c.versionCommand(), c.initCommand(), c.healthCommand(),
 	}
 	for _, cmd := range asking {
 		cmd.PreRun = func(cmd *cobra.Command, _ []string) {
@@ -51,7 +51,7 @@ func (c *cli) setup() (setup, error) {
 }
 
 func (c *cli) appOptions(s setup) appOptions {
-	return appOptions{clock: s.clock, log: s.log, command: c.command, stays: c.stays, listen: c.listen, connect: c.natsOverride(s.cfg)}
+	return appOptions{clock: s.clock, log: s.log, command: c.command, stays: c.stays, laysOut: c.laysOut, listen: c.listen, connect: c.natsOverride(s.cfg)}
 }
 
 // open runs do on open engines.

@@ -45,6 +45,7 @@ type flags struct {
 	server  string
 	creds   string
 	context string
+	inbox   string
 	now     string
 }
 
@@ -54,6 +55,7 @@ type cli struct {
 	flags   flags
 	command string // as it was called, for other processes to name
 	stays   bool   // it works until it is stopped
+	laysOut bool   // it makes streams and tables, whatever the file says
 	listen  string // where HTTP is served, instead of the file's
 }
 
@@ -86,6 +88,7 @@ func newRoot(env *environment) *cobra.Command {
 	p.StringVar(&c.flags.server, "server", "", "NATS server, instead of nats.url of the file ($NATS_URL when the file names none)")
 	p.StringVar(&c.flags.creds, "creds", "", "NATS credentials file ($NATS_CREDS)")
 	p.StringVar(&c.flags.context, "context", "", "natscli context to connect with ($NATS_CONTEXT)")
+	p.StringVar(&c.flags.inbox, "inbox-prefix", "", "begin of the subjects that answers come on, instead of nats.inbox_prefix")
 	words(root, "format", formats...)
 	words(root, "log-level", "debug", "info", "warn", "error")
 	root.AddCommand(c.commands()...)
@@ -130,6 +133,9 @@ func (c *cli) load() (*config.Config, error) {
 	cfg, err := config.Load(path)
 	if err != nil {
 		return nil, usage(err)
+	}
+	if c.flags.inbox != "" {
+		cfg.NATS.InboxPrefix = c.flags.inbox
 	}
 	return cfg, nil
 }
@@ -186,7 +192,7 @@ func (c *cli) natsOverride(cfg *config.Config) connector {
 	}
 	switch {
 	case server != "":
-		override := config.NATS{URL: server, Creds: cmp.Or(creds, c.get("NATS_CREDS"))}
+		override := config.NATS{URL: server, Creds: cmp.Or(creds, c.get("NATS_CREDS")), InboxPrefix: cfg.NATS.InboxPrefix}
 		return func(more ...nats.Option) (*nats.Conn, error) {
 			opts, err := natsOptions(override)
 			if err != nil {

@@ -53,10 +53,10 @@ var wrongText = []wrong{
 		`1:1: job: unknown key; did you mean "jobs"?`,
 	}},
 	{"unknown key far from any", "colour: red\n" + good, []string{
-		`1:1: colour: unknown key; known are nats, clickhouse, data, http, lease, recon, retention, jobs`,
+		`1:1: colour: unknown key; known are nats, clickhouse, setup, data, http, lease, recon, retention, jobs`,
 	}},
 	{"unknown key with blanks", "\"two words\": 1\n" + good, []string{
-		`1:1: "two words": unknown key; known are nats, clickhouse, data, http, lease, recon, retention, jobs`,
+		`1:1: "two words": unknown key; known are nats, clickhouse, setup, data, http, lease, recon, retention, jobs`,
 	}},
 	{"duplicate key", good + "data: a\nhttp: {}\ndata: b\n", []string{
 		`13:1: data: given twice, first on line 11; keep one`,
@@ -379,6 +379,18 @@ var wrongEngines = []wrong{
 	}},
 	{"clickhouse keys of an external server", "clickhouse: { user: u }\n" + good, []string{
 		`1:21: clickhouse.user: only an external server has it, and url is embedded; set url, or remove the key`,
+	}},
+	{"clickhouse user twice", "clickhouse: { url: \"clickhouse://a:9000\", user: u, user_file: f }\n" + good, []string{
+		`1:63: clickhouse.user_file: user is given too; keep one of them`,
+	}},
+	{"setup word", "setup: admin\n" + good, []string{
+		`1:8: setup: "admin" is not known; write self (every process lays out what is missing) or init (only daybreak init does)`,
+	}},
+	{"setup of embedded engines", "setup: init\n" + good, []string{
+		`1:8: setup: the embedded engines are laid out by the process that runs them; remove setup, or set nats.url and clickhouse.url`,
+	}},
+	{"nats inbox", "nats: { url: \"nats://a\", inbox_prefix: _INBOX.> }\n" + good, []string{
+		`1:40: nats.inbox_prefix: "_INBOX.>" cannot begin a subject; use letters, digits, _ and -, such as _INBOX_recon`,
 	}},
 	{"clickhouse null", "clickhouse:\n" + good, []string{
 		`1:12: clickhouse: has no value; write clickhouse: { url: embedded }`,

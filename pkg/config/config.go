@@ -29,6 +29,7 @@ type Config struct {
 	Lease      Lease
 	Recon      Recon
 	Retention  Retention
+	Prepared   bool  // streams, bucket, consumer and tables are laid out by `daybreak init`; services only look whether they are there
 	Jobs       []Job // at least one, in the order of the file, names unique
 
 	files []fileRef // named in the file, see CheckFiles
@@ -41,8 +42,9 @@ type NATS struct {
 	User         string
 	PasswordFile string
 	TLS          TLS
-	TLSFirst     bool // TLS handshake before the server's greeting
-	Replicas     int  // of streams: 1, 3 or 5
+	TLSFirst     bool   // TLS handshake before the server's greeting
+	InboxPrefix  string // of the subjects that answers come on, "" for the usual _INBOX
+	Replicas     int    // of streams: 1, 3 or 5
 }
 
 // Embedded reports whether the server is brought along.
@@ -58,6 +60,7 @@ func (n NATS) Password() (string, error) { return readSecret(n.PasswordFile) }
 type ClickHouse struct {
 	URL          string // Embedded, clickhouse://, http:// or https://; may hold user and password, see Address
 	User         string
+	UserFile     string // holds the user instead of User, as a mounted secret does
 	PasswordFile string
 	Database     string
 	Cluster      string // name of the cluster for ON CLUSTER, "" for a single server
@@ -79,6 +82,22 @@ func (c ClickHouse) Secure() bool {
 
 // Password reads the password file: "" when none is named. A line end at its end is no part of the password.
 func (c ClickHouse) Password() (string, error) { return readSecret(c.PasswordFile) }
+
+// UserName is the user, from its file where one is named.
+func (c ClickHouse) UserName() (string, error) {
+	if c.UserFile == "" {
+		return c.User, nil
+	}
+	text, err := os.ReadFile(c.UserFile)
+	if err != nil {
+		return "", fmt.Errorf("reading a user name: %w; check user_file in the configuration", err)
+	}
+	name := strings.TrimSpace(string(text))
+	if name == "" {
+		return "", fmt.Errorf("%s holds no user name; write it into the first line", c.UserFile)
+	}
+	return name, nil
+}
 
 // TLS names the files of a TLS client, "" for each that is not used.
 type TLS struct{ CA, Cert, Key string }
@@ -196,7 +215,7 @@ func (d *decoder) config(root *yaml.Node, c *Config) {
 		Lease:      Lease{TTL: 30 * time.Second}, Recon: Recon{Workers: 2}, Retention: Retention{Grace: 24 * time.Hour},
 	}
 	top, ok := cursor{d: d, node: resolve(root)}.object("begin with jobs:",
-		"nats", "clickhouse", "data", "http", "lease", "recon", "retention", "jobs")
+		"nats", "clickhouse", "setup", "data", "http", "lease", "recon", "retention", "jobs")
 	if !ok {
 		return
 	}

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -9,6 +11,10 @@ import (
 func (d *decoder) engines(top object, c *Config) {
 	top.opt("nats", func(at cursor) { d.nats(at, c.Root, &c.NATS) })
 	top.opt("clickhouse", func(at cursor) { d.clickhouse(at, c.Root, &c.ClickHouse) })
+	top.opt("setup", into(&c.Prepared, parseSetup))
+	if c.Prepared && len(d.problems) == 0 && (c.NATS.Embedded() || c.ClickHouse.Embedded()) {
+		top.values["setup"].fail("the embedded engines are laid out by the process that runs them", "remove setup, or set nats.url and clickhouse.url")
+	}
 	top.opt("data", func(at cursor) {
 		if dir, ok := scalar(at, parseText); ok {
 			c.DataDir = under(c.Root, dir)
@@ -34,7 +40,7 @@ func (d *decoder) engines(top object, c *Config) {
 
 func (d *decoder) nats(at cursor, root string, n *NATS) {
 	o, ok := at.object("write nats: { url: embedded }",
-		"url", "creds", "user", "password_file", "tls", "tls_first", "replicas")
+		"url", "creds", "user", "password_file", "tls", "tls_first", "inbox_prefix", "replicas")
 	if !ok {
 		return
 	}
@@ -44,15 +50,35 @@ func (d *decoder) nats(at cursor, root string, n *NATS) {
 	o.opt("password_file", d.readFile(root, &n.PasswordFile))
 	o.opt("tls", func(at cursor) { d.tls(at, root, &n.TLS) })
 	o.opt("tls_first", into(&n.TLSFirst, parseBool))
+	o.opt("inbox_prefix", into(&n.InboxPrefix, parseInboxPrefix))
 	o.opt("replicas", into(&n.Replicas, parseReplicas))
 	if n.Embedded() {
-		o.onlyExternal("creds", "user", "password_file", "tls", "tls_first")
+		o.onlyExternal("creds", "user", "password_file", "tls", "tls_first", "inbox_prefix")
 		if n.Replicas > 1 {
 			o.values["replicas"].fail("the embedded server is one server and keeps one copy", "remove replicas, or set url")
 		}
 	}
 	o.together("user", "password_file")
 	o.oneUser(n.URL, "creds", "user")
+}
+
+// parseSetup reads who lays out streams and tables.
+func parseSetup(text string) (prepared bool, bad *fault) {
+	switch text {
+	case "self", "init":
+		return text == "init", nil
+	}
+	return false, &fault{fmt.Sprintf("%q is not known", text), "write self (every process lays out what is missing) or init (only daybreak init does)"}
+}
+
+var inboxPrefix = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+
+// parseInboxPrefix reads the beginning of a subject: tokens without wildcards.
+func parseInboxPrefix(text string) (string, *fault) {
+	if !inboxPrefix.MatchString(text) {
+		return "", &fault{fmt.Sprintf("%q cannot begin a subject", text), "use letters, digits, _ and -, such as _INBOX_recon"}
+	}
+	return text, nil
 }
 
 // parseReplicas reads how many servers keep a stream: an odd number, as an even one adds cost and no safety.
@@ -66,23 +92,24 @@ func parseReplicas(text string) (int, *fault) {
 
 func (d *decoder) clickhouse(at cursor, root string, c *ClickHouse) {
 	o, ok := at.object("write clickhouse: { url: embedded }",
-		"url", "user", "password_file", "database", "cluster", "tls")
+		"url", "user", "user_file", "password_file", "database", "cluster", "tls")
 	if !ok {
 		return
 	}
 	o.opt("url", into(&c.URL, parseClickHouseURL))
 	o.opt("user", into(&c.User, parseText))
+	o.opt("user_file", d.readFile(root, &c.UserFile))
 	o.opt("password_file", d.readFile(root, &c.PasswordFile))
 	o.opt("database", into(&c.Database, parseIdentifier))
 	o.opt("cluster", into(&c.Cluster, parseIdentifier))
 	o.opt("tls", func(at cursor) { d.tls(at, root, &c.TLS) })
 	if c.Embedded() {
-		o.onlyExternal("user", "password_file", "cluster", "tls")
+		o.onlyExternal("user", "user_file", "password_file", "cluster", "tls")
 	}
-	if o.has("password_file") && !o.has("user") {
+	if o.has("password_file") && !o.has("user") && !o.has("user_file") {
 		o.values["password_file"].fail("is given without user", "add user")
 	}
-	o.oneUser(c.URL, "user")
+	o.oneUser(c.URL, "user", "user_file")
 	if strings.HasPrefix(c.URL, "http://") && o.has("tls") {
 		o.values["tls"].fail("http:// is not encrypted", "write https:// in url, or remove tls")
 	}
