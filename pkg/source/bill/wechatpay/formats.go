@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"daybreak/pkg/source/bill"
+	"daybreak/pkg/source/text"
 )
 
 // beijing is the zone of every wall clock in the bills. The country has had no summer time since before WeChat Pay.
@@ -52,6 +53,12 @@ func Strangers() []bill.Stranger {
 			Advice: "the request for the bill was refused: read its message and ask again",
 			Fits: func(h bill.Head) bool {
 				return h.Begins("<xml>") && has(h, "<return_code>") && has(h, "<return_msg>")
+			},
+			Explain: func(h bill.Head) string {
+				_, says, _ := strings.Cut(h.Text, "<return_msg>")
+				says, _, _ = strings.Cut(says, "</return_msg>")
+				says = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(says), "<![CDATA["), "]]>")
+				return text.Clip(says, 100)
 			},
 		},
 	}

@@ -343,16 +343,16 @@ func TestFitsNothingElse(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	for title, content := range map[string]string{
-		"outside mainland": strings.Replace(head27, "费率备注", "标价币种,结算币种", 1),
-		"aggregator":       strings.NewReplacer("微信订单号", "平台订单号,第三方订单号", "微信退款单号", "平台退款单号").Replace(head24),
-		"link of a bill":   `{"hash_type":"SHA1","hash_value":"00ff","download_url":"https://example.invalid/file?token=x"}`,
-		"error answer":     "<xml><return_code><![CDATA[FAIL]]></return_code><return_msg><![CDATA[invalid bill_date]]></return_msg></xml>",
+		"outside mainland":  strings.Replace(head27, "费率备注", "标价币种,结算币种", 1),
+		"aggregator":        strings.NewReplacer("微信订单号", "平台订单号,第三方订单号", "微信退款单号", "平台退款单号").Replace(head24),
+		"link of a bill":    `{"hash_type":"SHA1","hash_value":"00ff","download_url":"https://example.invalid/file?token=x"}`,
+		"invalid bill_date": "<xml><return_code><![CDATA[FAIL]]></return_code><return_msg><![CDATA[invalid bill_date]]></return_msg></xml>",
 	} {
 		var found []string
 		h := bill.NewHead([]byte(content))
 		for _, s := range wechatpay.Strangers() {
 			if s.Fits(h) {
-				found = append(found, s.Title)
+				found = append(found, s.Named(h))
 			}
 		}
 		require.Len(t, found, 1, title)
