@@ -79,11 +79,14 @@ func isOtherList(h bill.Head) bool {
 	return false
 }
 
-// hasHeader tells a document by names of columns near its beginning.
+// hasHeader tells a document by names of columns near its beginning. The first is looked for as it stands, to be quick.
 func hasHeader(names ...string) func(bill.Head) bool {
 	return func(h bill.Head) bool {
 		var s splitter
 		for _, line := range h.Lines(headLines) {
+			if !strings.Contains(line, names[0]) {
+				continue
+			}
 			for _, delim := range delimiters {
 				s.delim = delim
 				if bill.NewHeader(s.split([]byte(line), 0)).Has(names...) {

@@ -131,6 +131,22 @@ func TestTradeSpreadsheetCopies(t *testing.T) {
 	loads(t, "alipay-trade", quoted.String(), tradeLines)
 	loads(t, "alipay-trade", shifted.String(), tradeLines)
 	loads(t, "alipay-trade", semicolons.String(), tradeLines)
+	var tabs strings.Builder
+	for line := range strings.Lines(tradeGood) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "#") {
+			tabs.WriteString("\"" + line + "\"" + strings.Repeat("\t", 24) + "\n")
+			continue
+		}
+		cells := strings.Split(line, ",")
+		for i, c := range cells {
+			if strings.HasSuffix(c, "\t") {
+				cells[i] = `"` + c + `"` // a spreadsheet quotes a cell that holds the delimiter
+			}
+		}
+		tabs.WriteString(strings.Join(cells, "\t") + "\n")
+	}
+	loads(t, "alipay-trade", tabs.String(), tradeLines)
 	refused(t, "alipay-trade", with(t, shifted.String(), ",20240301", "x,20240301"), `the value "x" stands in a column without a name`)
 }
 

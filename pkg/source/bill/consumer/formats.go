@@ -1,10 +1,15 @@
-// Package consumer knows the exports that people download for themselves, which are no bills.
 package consumer
 
-import "daybreak/pkg/source/bill"
+import (
+	"slices"
 
-// Formats are the bills that this package reads.
+	"daybreak/pkg/source/bill"
+)
+
+// Formats are the bills that this package reads: none.
 func Formats() []*bill.Format { return nil }
 
-// Strangers are files of the same providers that are no bills.
-func Strangers() []bill.Stranger { return nil }
+// Strangers are files that are no bills, the special before the general.
+func Strangers() []bill.Stranger {
+	return slices.Concat(wallets(), banks(), statements(), answers(), documents(), tables())
+}
