@@ -204,6 +204,9 @@ type billDocument struct {
 func (f *billFile) read(ctx context.Context) (billReport, error) {
 	var report billReport
 	all, err := unpackAll(f.in, f.entry, f.lim)
+	if office := (*officeFile)(nil); errors.As(err, &office) {
+		return report, office.asBill(ctx, f.in.info.Size())
+	}
 	if err != nil {
 		return report, err
 	}
@@ -310,10 +313,11 @@ func (f *billFile) tell(head bill.Head, several bool) (*bill.Format, error) {
 	if wanted.Fits(head) {
 		return wanted, nil
 	}
-	if several {
-		return formats.Tell(head)
+	other, err := formats.Tell(head)
+	if several || other != nil && other.Companion == wanted.Name {
+		return other, err
 	}
-	return nil, formats.Strange(wanted, head)
+	return nil, formats.Strange(wanted, other, err)
 }
 
 func (f *billFile) readDocument(ctx context.Context, d *bill.Doc, name string, format *bill.Format, report *billReport, out *bill.Out) error {

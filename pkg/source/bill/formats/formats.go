@@ -5,6 +5,7 @@
 package formats
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,6 +80,9 @@ func ByName(name string) *bill.Format {
 	return nil
 }
 
+// ErrUnknown is returned by [Tell] for a document that is neither of a format nor a known stranger.
+var ErrUnknown = errors.New("not a bill of a known format")
+
 // Tell returns the one format that a document is of. The error says what the document is instead.
 func Tell(h bill.Head) (*bill.Format, error) {
 	var fits []*bill.Format
@@ -106,17 +110,16 @@ func stranger(h bill.Head) error {
 	}
 	first := h.FirstLine()
 	if first == "" {
-		return fmt.Errorf("not a bill of a known format: the document holds no text")
+		return fmt.Errorf("%w: the document holds no text", ErrUnknown)
 	}
-	return fmt.Errorf("not a bill of a known format: it begins %q; known are %s", text.Clip(first, 100), strings.Join(Names()[1:], ", "))
+	return fmt.Errorf("%w: it begins %q; known are %s", ErrUnknown, text.Clip(first, 100), strings.Join(Names()[1:], ", "))
 }
 
-// Strange says what a document is instead of being of the format that was asked for.
-func Strange(f *bill.Format, h bill.Head) error {
-	if other, err := Tell(h); other == nil {
-		return fmt.Errorf("not a %s (%s): %w", f.Name, f.Title, err)
-	} else if other != f {
-		return fmt.Errorf("not a %s (%s) but a %s (%s)", f.Name, f.Title, other.Name, other.Title)
+// Strange says what a document is instead of being of the format that was asked for; other and err are what [Tell]
+// returned for it.
+func Strange(asked, other *bill.Format, err error) error {
+	if err != nil {
+		return fmt.Errorf("not of format %s (%s): %w", asked.Name, asked.Title, err)
 	}
-	return nil
+	return fmt.Errorf("not of format %s (%s) but of %s (%s)", asked.Name, asked.Title, other.Name, other.Title)
 }
