@@ -114,10 +114,11 @@ func decoderOf(charset string) encoding.Encoding {
 	return unicode.UTF8
 }
 
-// makesSense reports whether all bytes belong to the charset; unless whole, the last character may be cut.
+// makesSense reports whether all bytes belong to the charset; unless whole, the last character may be cut. UTF-8 may hold
+// the replacement character itself, where a bank lost letters long before.
 func makesSense(b []byte, charset string, whole bool) bool {
 	out, ok := tryDecode(b, charset, whole)
-	return ok && !bytes.Contains(out, replacement)
+	return ok && (charset == "utf-8" || !bytes.Contains(out, replacement))
 }
 
 func tryDecode(b []byte, charset string, whole bool) ([]byte, bool) {
@@ -159,7 +160,8 @@ func Guess(raw []byte) string {
 		return ""
 	}
 	for _, charset := range []string{"utf-8", "gb18030", "windows-1252"} {
-		if out, ok := tryDecode(raw, charset, false); ok && !bytes.Contains(out, replacement) {
+		if makesSense(raw, charset, false) {
+			out, _ := tryDecode(raw, charset, false)
 			return string(out)
 		}
 	}

@@ -194,3 +194,15 @@ func BenchmarkRecords(b *testing.B) {
 		}
 	})
 }
+
+// A bank that lost letters wrote the replacement character itself: the file is UTF-8 all the same.
+func TestReplacementCharacterOfTheFileIsUTF8(t *testing.T) {
+	t.Parallel()
+	in, check, charset, err := DecodeFirst(bufio.NewReader(strings.NewReader("Illet\uFFFDk\n")), []string{"utf-8", "windows-1252"})
+	require.NoError(t, err)
+	line, err := NewLines(in, check).Next()
+	require.NoError(t, err)
+	require.Equal(t, "Illet\uFFFDk", string(line))
+	require.Equal(t, "utf-8", charset())
+	require.Equal(t, "Illet\uFFFDk", Guess([]byte("Illet\uFFFDk")))
+}
