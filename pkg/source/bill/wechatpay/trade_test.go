@@ -88,6 +88,17 @@ func TestTradeB1ColumnsDependOnTheKindOfBill(t *testing.T) {
 	require.Equal(t, time.Date(2025, 3, 1, 17, 2, 3, 0, time.UTC), r.Rows[0].OccurredAt, "a refund on its way has the time of the request")
 }
 
+func TestTradeB1OldBillOfRefunds(t *testing.T) {
+	t.Parallel()
+	head26 := strings.Replace(head24, "微信退款单号", "退款申请时间,退款成功时间,微信退款单号", 1)
+	content := head26 + row("2018-08-20 16:38:50", "wxd1", "17", "18", "", "42001", "SO-9", "oU", "NATIVE", "REFUND", "CFT", "CNY", "0.00", "0.00",
+		"2018-08-21 18:11:13", "2018-08-21 18:11:15", "50001", "RF-9", "0.01", "0.00", "ORIGINAL", "SUCCESS", "茶", "", "0.00000", "1.00%") +
+		sums24 + "`1,`0.00,`0.01,`0.00,`0.00000\n"
+	r := loads(t, trade(t, content))
+	require.Equal(t, []string{"refund RF-9 SO-9 50001 -0.01 CNY 0 SUCCESS 2018-08-21T10:11:15Z -"}, r.Lines())
+	require.Empty(t, r.Rows[0].Attr["settle_amount"])
+}
+
 func TestTradeB2TwoHeaderGenerations(t *testing.T) {
 	t.Parallel()
 	body := pay24("SO-7", "SUCCESS") + sums24 + "`1,`12.30,`0,`0.0,`0.07000\n"
