@@ -276,14 +276,28 @@ func TestFitsNothingElse(t *testing.T) {
 	require.False(t, strangers[1].Fits(zm))
 }
 
+// fuzz reads any bytes, and those bytes as lines of the right length.
+func fuzz(t *testing.T, name string, bytesPerLine int, content []byte) {
+	t.Helper()
+	billtest.Fuzz(t, format(t, name), content)
+	var fit bytes.Buffer
+	for l := range bytes.Lines(content) {
+		l = bytes.TrimRight(l, "\r\n")
+		l = l[:min(len(l), bytesPerLine)]
+		fit.Write(l)
+		fit.WriteString(strings.Repeat(" ", bytesPerLine-len(l)) + "\n")
+	}
+	billtest.Fuzz(t, format(t, name), fit.Bytes())
+}
+
 func FuzzZM(f *testing.F) {
 	f.Add([]byte(zmFile(f)))
 	f.Add([]byte(line(f, zmWidths, payment.with(fields{16: "", 17: "", 20: ""}))))
-	f.Fuzz(func(t *testing.T, content []byte) { billtest.Fuzz(t, format(t, "unionpay-zm"), content) })
+	f.Fuzz(func(t *testing.T, content []byte) { fuzz(t, "unionpay-zm", 607, content) })
 }
 
 func FuzzZME(f *testing.F) {
 	f.Add([]byte(zmeFile(f)))
 	f.Add([]byte(line(f, zmeWidths, dispute.with(fields{16: "C000000005000"}))))
-	f.Fuzz(func(t *testing.T, content []byte) { billtest.Fuzz(t, format(t, "unionpay-zme"), content) })
+	f.Fuzz(func(t *testing.T, content []byte) { fuzz(t, "unionpay-zme", 339, content) })
 }

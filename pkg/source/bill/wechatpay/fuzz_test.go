@@ -17,14 +17,22 @@ func FuzzTrade(f *testing.F) {
 	f.Add([]byte(billtest.GB18030(f, good27)))
 	f.Add([]byte(head27 + sums27 + "`0,`0.00,`0.00,`0.00,`0.00000,`0.00,`0.00"))
 	f.Add([]byte("交易时间"))
-	f.Fuzz(func(t *testing.T, content []byte) { billtest.Fuzz(t, format(t, "wechatpay-trade"), content) })
+	f.Add([]byte(good27[len(head27):]))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		billtest.Fuzz(t, format(t, "wechatpay-trade"), content)
+		billtest.Fuzz(t, format(t, "wechatpay-trade"), append([]byte(head27), content...))
+	})
 }
 
 func FuzzFundFlow(f *testing.F) {
 	f.Add([]byte(goodFund))
 	f.Add([]byte(fundHead + fundSums + "`0,`0,`0,`0,`0"))
 	f.Add([]byte(billtest.GB18030(f, goodFund)))
-	f.Fuzz(func(t *testing.T, content []byte) { billtest.Fuzz(t, format(t, "wechatpay-fundflow"), content) })
+	f.Add([]byte(goodFund[len(fundHead):]))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		billtest.Fuzz(t, format(t, "wechatpay-fundflow"), content)
+		billtest.Fuzz(t, format(t, "wechatpay-fundflow"), append([]byte(fundHead), content...))
+	})
 }
 
 // FuzzSplitRow puts a row together again.

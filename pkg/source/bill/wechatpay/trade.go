@@ -251,7 +251,7 @@ func (t *trade) amounts() bool {
 func (t *trade) anchor() {
 	c, k := &t.cells, t.columns
 	extra := len(c.Fields) - t.header.Len()
-	if k.goods < 0 || k.packet != k.goods+1 || k.rate < k.packet || k.status > k.goods || k.currency > k.goods || k.time > k.goods {
+	if extra > extraMax || k.goods < 0 || k.packet != k.goods+1 || k.rate < k.packet || k.status > k.goods || k.currency > k.goods || k.time > k.goods {
 		return
 	}
 	fields := append(append([][]byte{}, c.Fields[:k.packet]...), c.Fields[k.packet+extra:]...)
@@ -261,6 +261,9 @@ func (t *trade) anchor() {
 	}
 	c.Fields, t.begins = fields, begins
 }
+
+// extraMax is far less than the columns of any bill, so that two rows on one line are never read as one.
+const extraMax = 8
 
 func (t *trade) plausible(fields [][]byte) bool {
 	at, err := t.clock.parse(fields[t.columns.time])

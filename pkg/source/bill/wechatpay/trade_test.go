@@ -202,6 +202,12 @@ func TestTradeB64CommaAndBacktickInFreeText(t *testing.T) {
 	}
 }
 
+func TestTradeTwoRowsOnOneLine(t *testing.T) {
+	t.Parallel()
+	refused(t, trade(t, strings.Replace(good27, "`30.00,`\n`2025-03-02 23", "`30.00,``2025-03-02 23", 1)), "4:", "53 fields, but the header has 27")
+	refused(t, trade(t, strings.Replace(good27, "`30.00,`\n`2025-03-02 23", "`30.00,`,`2025-03-02 23", 1)), "4:", "54 fields, but the header has 27")
+}
+
 func TestTradeB30FeeOfFiveDecimals(t *testing.T) {
 	t.Parallel()
 	r := trade(t, good27)
