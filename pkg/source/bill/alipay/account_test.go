@@ -38,12 +38,26 @@ func TestAccountTypes(t *testing.T) {
 	t.Parallel()
 	in, out := ",100.00,0.00,", ",0.00,100.00,"
 	for _, c := range []struct{ word, in, out string }{
-		{"在线支付", "payment", "transfer"}, {"交易付款", "payment", "transfer"}, {"交易", "payment", "transfer"},
-		{"退款", "transfer", "refund"}, {"交易退款", "transfer", "refund"}, {"退款(交易退款)", "transfer", "refund"},
-		{"收费", "", "fee"}, {"服务费", "", "fee"}, {"退费", "fee_refund", ""}, {"退收费", "fee_refund", ""},
-		{"提现", "payout", "payout"}, {"充值", "topup", ""}, {"转账", "transfer", "transfer"}, {"红包退回", "transfer", "transfer"},
-		{"分账", "transfer", "transfer"}, {"交易分账", "transfer", "transfer"}, {"批量代发到账户", "transfer", "transfer"},
-		{"保证金", "release", "hold"}, {"其它", "adjustment", "adjustment"}, {"其他", "adjustment", "adjustment"},
+		{"在线支付", "payment", "transfer"},
+		{"交易付款", "payment", "transfer"},
+		{"交易", "payment", "transfer"},
+		{"退款", "transfer", "refund"},
+		{"交易退款", "transfer", "refund"},
+		{"退款(交易退款)", "transfer", "refund"},
+		{"收费", "", "fee"},
+		{"服务费", "", "fee"},
+		{"退费", "fee_refund", ""},
+		{"退收费", "fee_refund", ""},
+		{"提现", "payout", "payout"},
+		{"充值", "topup", ""},
+		{"转账", "transfer", "transfer"},
+		{"红包退回", "transfer", "transfer"},
+		{"分账", "transfer", "transfer"},
+		{"交易分账", "transfer", "transfer"},
+		{"批量代发到账户", "transfer", "transfer"},
+		{"保证金", "release", "hold"},
+		{"其它", "adjustment", "adjustment"},
+		{"其他", "adjustment", "adjustment"},
 	} {
 		for amounts, want := range map[string]string{in: c.in, out: c.out} {
 			row := "900001\t,1\t,S1\t,x\t,2024-03-01 09:00:00,\t" + amounts + "1600.00,支付宝," + c.word + ",\n"

@@ -105,8 +105,3 @@ func with(t testing.TB, content, old, put string) string {
 	require.Contains(t, content, old)
 	return strings.Replace(content, old, put, 1)
 }
-
-func lineOf(content, part string) int {
-	before, _, _ := strings.Cut(content, part)
-	return strings.Count(before, "\n") + 1
-}

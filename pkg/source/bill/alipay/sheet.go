@@ -91,7 +91,7 @@ func (s *sheet) next(ctx context.Context) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if at := bytes.IndexByte(line, '\r'); at >= 0 {
+		if bytes.Contains(line, []byte("\r")) {
 			return nil, &text.Error{Line: s.lines.Number(), Column: 1, Msg: "a carriage return inside a line: lines end with LF or CR LF; deliver the file as Alipay made it"}
 		}
 		if len(bytes.Trim(line, " \t,;")) > 0 {

@@ -38,9 +38,16 @@ var tradeAttrs = []string{"trade_no", "refund_no", "provider_type", "received", 
 // tradeFigures are the figures of the total row of a summary that the rows of the list give as well. Which rows the
 // others cover is not documented, so they are held against the rows of the summary alone.
 var tradeFigures = []figure{
-	{"交易订单总笔数", true, false}, {"退款订单总笔数", true, false}, {"订单金额（元）", true, false}, {"商家实收（元）", true, false},
-	{"服务费（元）", true, false}, {"支付宝优惠（元）", false, false}, {"商家优惠（元）", false, false}, {"卡消费金额（元）", false, false},
-	{"分润（元）", false, false}, {"实收净额（元）", false, false},
+	{"交易订单总笔数", true, false},
+	{"退款订单总笔数", true, false},
+	{"订单金额（元）", true, false},
+	{"商家实收（元）", true, false},
+	{"服务费（元）", true, false},
+	{"支付宝优惠（元）", false, false},
+	{"商家优惠（元）", false, false},
+	{"卡消费金额（元）", false, false},
+	{"分润（元）", false, false},
+	{"实收净额（元）", false, false},
 }
 
 // tradeKind is what a word of 业务类型 means: a type, the sign of its amounts, and the controls that count its rows.
@@ -67,8 +74,8 @@ type trade struct {
 	*sheet
 	row bill.Row
 
-	tradeNo, order, word, done, amount, received, discount, fee  int
-	refundNo, net, shared, storeNo, storeName, method, createdAt int
+	tradeNo, order, word, done, amount, received, discount, fee int
+	refundNo, net, shared, storeNo, storeName, method           int
 }
 
 func readTrade(ctx context.Context, d *bill.Doc, out *bill.Out) error {

@@ -256,7 +256,11 @@ func TestCutFilesAreRefused(t *testing.T) {
 			}
 			t.Run(name+" "+charset, func(t *testing.T) {
 				t.Parallel()
-				for n := range len(content) {
+				step := 1
+				if charset == "utf-8" {
+					step = 7
+				}
+				for n := 0; n < len(content); n += step {
 					r := billtest.Read(t, billtest.Doc{Format: format(t, name), Content: content[:n]})
 					switch {
 					case n < whole:
