@@ -2,6 +2,7 @@ package unionpay_test
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -50,13 +51,8 @@ func line(t testing.TB, widths []int, values map[int]string) string {
 type fields map[int]string
 
 func (f fields) with(more fields) fields {
-	out := fields{}
-	for k, v := range f {
-		out[k] = v
-	}
-	for k, v := range more {
-		out[k] = v
-	}
+	out := maps.Clone(f)
+	maps.Copy(out, more)
 	return out
 }
 
