@@ -175,6 +175,9 @@ func (p *parser) row(e *entry, amount decimal.Decimal) (*bill.Row, error) {
 			cmp.Or(d.account, firstIBAN(e.customer, e.supplement)), d.name, cmp.Or(d.remittance, text.Clip(e.supplement, remittanceMax)),
 		},
 	}
+	if len(r.Key) > keyBytesMax {
+		return r, fmt.Errorf("a reference of more than %d bytes: %q", keyBytesMax, text.Clip(r.Key, 40))
+	}
 	if amount.IsNegative() {
 		r.Type = bill.BankDebit
 	}

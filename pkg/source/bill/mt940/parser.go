@@ -19,6 +19,7 @@ const (
 	lineBytesMax  = 8 << 10  // of a line
 	fieldBytesMax = 32 << 10 // of a tag with the lines that follow it
 	statementsMax = 20_000   // of a file: each leaves a control total
+	keyBytesMax   = 255      // of a reference
 )
 
 // controls are characters around lines that are no part of them: blanks, SOH and ETX.
