@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -85,19 +86,16 @@ func checkSettlementHeader(h *bill.Header, zoned bool, out *bill.Out) error {
 	if !zoned {
 		needed = append([]string{"TimeZone"}, needed...)
 	}
-	known := settlementKnown
+	standard := append(slices.Clone(needed), settlementKnown...)
 	var extra []string
 	for _, name := range h.Names() {
 		upper := strings.ToUpper(name)
-		if strings.HasSuffix(upper, "(NC)") || strings.HasSuffix(upper, "(GC)") {
-			continue
-		}
-		if name != "" && bill.NewHeader([]string{name}).Check(nil, append(append([]string{}, needed...), settlementKnown...)) != nil {
+		settling := strings.HasSuffix(upper, "(NC)") || strings.HasSuffix(upper, "(GC)")
+		if name != "" && !settling && bill.NewHeader([]string{name}).Check(nil, standard) != nil {
 			extra = append(extra, name)
 		}
-		known = append(known[:len(known):len(known)], name)
 	}
-	if err := h.Check(needed, known); err != nil {
+	if err := h.Check(needed, append(standard, extra...)); err != nil {
 		return fmt.Errorf("%w; choose the standard columns of the settlement details report in the Customer Area", err)
 	}
 	if len(extra) > 0 {

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
+	_ "time/tzdata"
+
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
-	_ "time/tzdata"
 
 	"daybreak/pkg/source/bill"
 	"daybreak/pkg/source/bill/adyen"

@@ -1,6 +1,10 @@
 package adyen
 
-import "daybreak/pkg/source/bill"
+import (
+	"maps"
+
+	"daybreak/pkg/source/bill"
+)
 
 // direction says what a word of Adyen is, by whether money came in or went out.
 type direction struct{ in, out bill.Type }
@@ -64,9 +68,7 @@ var lifeCycle = map[string]bool{
 func merge(tables ...map[string]direction) map[string]direction {
 	out := map[string]direction{}
 	for _, table := range tables {
-		for word, d := range table {
-			out[word] = d
-		}
+		maps.Copy(out, table)
 	}
 	return out
 }

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	_ "time/tzdata"
+
+	"github.com/stretchr/testify/require"
 
 	"daybreak/pkg/source/bill"
 	"daybreak/pkg/source/bill/billtest"

@@ -137,8 +137,16 @@ func Strangers() []bill.Stranger {
 
 // downloadWords are the names of gross and net in the languages of the web site.
 var downloadWords = [][2]string{
-	{"gross", "net"}, {"bruto", "neto"}, {"brutto", "netto"}, {"brut", "net"}, {"avant commission", "net"}, {"lordo", "netto"},
-	{"bruto", "netto"}, {"bruto", "líquido"}, {"总额", "净额"}, {"合計", "正味"},
+	{"gross", "net"},
+	{"bruto", "neto"},
+	{"brutto", "netto"},
+	{"brut", "net"},
+	{"avant commission", "net"},
+	{"lordo", "netto"},
+	{"bruto", "netto"},
+	{"bruto", "líquido"},
+	{"总额", "净额"},
+	{"合計", "正味"},
 }
 
 const downloadColumnsMin = 9

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	sectionsMax = 1000 // bounds what is held: sums per section and currency
+	sectionsMax = 300 // bounds what is held: sums per section and currency
 	asMade      = "deliver the file as PayPal made it"
 )
 
