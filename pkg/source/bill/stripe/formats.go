@@ -1,10 +1,22 @@
-// Package stripe reads the reports and balance transactions of Stripe.
 package stripe
 
 import "daybreak/pkg/source/bill"
 
-// Formats are the bills that this package reads.
-func Formats() []*bill.Format { return nil }
+var types = []bill.Type{
+	bill.Payment, bill.Refund, bill.Reversal, bill.Chargeback, bill.ChargebackReversal, bill.Fee, bill.FeeRefund, bill.Payout, bill.Topup,
+	bill.Conversion, bill.Transfer, bill.Hold, bill.Release, bill.Adjustment,
+}
 
-// Strangers are files of the same providers that are no bills.
-func Strangers() []bill.Stranger { return nil }
+// Formats are the bills that this package reads.
+func Formats() []*bill.Format {
+	return []*bill.Format{
+		{
+			Name: "stripe-report", Title: "Stripe itemized report", Attrs: reportAttrs, Types: types,
+			Fits: fitsReport, Read: readReport,
+		},
+		{
+			Name: "stripe-balance-transactions", Title: "Stripe balance transactions of the API", Attrs: listAttrs, Types: types,
+			Fits: fitsList, Read: readList,
+		},
+	}
+}
