@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,9 @@ const (
 
 // controls are characters around lines that are no part of them: blanks, SOH and ETX.
 const controls = " \t\x01\x03"
+
+// trailer are the blocks that follow a message.
+var trailer = regexp.MustCompile(`^(?:\{[5S]:[^{}]*(?:\{[^{}]*\}[^{}]*)*\})+`)
 
 // known are the tags of MT940, and of the reports that are mistaken for it.
 var known = map[string]bool{
@@ -72,6 +76,7 @@ type parser struct {
 	st        account
 	entry     *entry // :61: whose :86: may still come
 	accounts  map[string]*chain
+	begun     bool // blocks of a message are there, its text may be missing
 	blocked   bool // inside {4:
 	ended     bool // the last line ended a message
 	endsSeen  bool // some message had an end
@@ -169,7 +174,7 @@ func (p *parser) block(bare string) error {
 		return p.cut("the message before line %d has no end -}", p.number)
 	}
 	p.leave()
-	p.ended = !strings.Contains(bare, "{4:")
+	p.begun, p.ended = p.begun || trailer.ReplaceAllString(bare, "") != "", true
 	if m := blockType.FindStringSubmatch(bare); m != nil && m[1] != "940" && m[1] != "950" {
 		return p.fail("a message MT%s, but only MT940 is read: %s", m[1], adviceInterim)
 	}
@@ -190,7 +195,7 @@ func (p *parser) endMessage(bare string) error {
 		return p.cut("the statement that begins in line %d ends in line %d without its closing balance :62F:", p.st.line, p.number)
 	}
 	p.leave()
-	p.ended, p.endsSeen, p.blocked = true, true, false
+	p.ended, p.endsSeen, p.blocked, p.begun = true, true, false, false
 	if rest, ok := strings.CutPrefix(bare, "-}"); ok && strings.HasPrefix(rest, "{") {
 		return p.block(rest)
 	}
@@ -241,7 +246,7 @@ func (p *parser) end() error {
 		return p.cut("the statement that begins in line %d has no closing balance :62F:", p.st.line)
 	case p.statement == 0:
 		return &text.Error{Line: max(p.number, 1), Column: 1, Msg: "no statement in the file: one begins with :20: and ends with :62F:"}
-	case p.blocked:
+	case p.blocked || p.begun:
 		return p.cut("the last message has no end -}")
 	case !p.ended && p.endsSeen:
 		return p.cut("the last message has no end, which those before it have")
