@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/nats-io/nuid"
 )
 
 // holding is the content of lease and fence keys. The term is drawn anew for
@@ -49,7 +47,7 @@ func (s *Store) Acquire(ctx context.Context, name, owner string) (*Lease, error)
 	if s.life.Err() != nil {
 		return nil, ErrClosed
 	}
-	l := newLease(s, name, holding{Owner: owner, Term: nuid.Next()})
+	l := newLease(s, name, holding{Owner: owner, Term: s.opts.NewID()})
 	started, err := l.claim(ctx)
 	if err != nil {
 		if errors.Is(err, ErrUnknown) {

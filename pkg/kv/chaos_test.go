@@ -72,7 +72,7 @@ func verifyLog(t *testing.T, s *Store, tokens []uint64) {
 			next[tokens[i-1]] = tok
 		}
 	}
-	str, err := s.js.Stream(t.Context(), s.stream)
+	str, err := js(s).Stream(t.Context(), s.stream)
 	require.NoError(t, err)
 	info, err := str.Info(t.Context())
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func verifyLog(t *testing.T, s *Store, tokens []uint64) {
 
 func TestNoWriteUnderAStaleFence(t *testing.T) {
 	s := setup(t)
-	tokens := takeovers(t, []*Store{s, open(t, s.js)}, func(i int) bool { return i < 64 })
+	tokens := takeovers(t, []*Store{s, open(t, js(s))}, func(i int) bool { return i < 64 })
 	verifyLog(t, s, tokens)
 }
 
@@ -119,7 +119,7 @@ func TestTokensGrowAcrossRestart(t *testing.T) {
 		require.Greater(t, l.Token(), last)
 		last = l.Token()
 		require.NoError(t, s.Close(t.Context()))
-		s.js.Conn().Close()
+		js(s).Conn().Close()
 		srv.Shutdown()
 		srv.WaitForShutdown()
 	}

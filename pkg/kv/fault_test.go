@@ -184,7 +184,7 @@ func TestUnansweredFenceGivesTheLeaseBack(t *testing.T) {
 
 	// The fence of the first, on the way all the time, arrives only now.
 	require.NotEmpty(t, f.kept)
-	_, err = s.js.PublishMsg(t.Context(), f.kept[0])
+	_, err = js(s).PublishMsg(t.Context(), f.kept[0])
 	require.Error(t, err)
 	_, err = l.Put(t.Context(), "k", nil)
 	require.NoError(t, err)
@@ -199,7 +199,7 @@ func TestLateCopyDoesNotOverwriteANewerValue(t *testing.T) {
 	_, err = l.Put(t.Context(), "k", []byte("new"))
 	require.NoError(t, err)
 	require.Len(t, f.kept, 1)
-	ack, err := s.js.PublishMsg(t.Context(), f.kept[0])
+	ack, err := js(s).PublishMsg(t.Context(), f.kept[0])
 	require.NoError(t, err)
 	require.True(t, ack.Duplicate)
 	v, err := s.Get(t.Context(), "k")
@@ -220,7 +220,7 @@ func TestFullBucketIsAPlainError(t *testing.T) {
 func TestClosedConnectionDoesNotHang(t *testing.T) {
 	s := setup(t)
 	l := acquire(t, s, "n", "me")
-	s.js.Conn().Close()
+	js(s).Conn().Close()
 	_, err := l.Put(t.Context(), "k", nil)
 	require.ErrorIs(t, err, ErrUnknown)
 	_, err = s.Get(t.Context(), "k")

@@ -86,7 +86,7 @@ func race(t *testing.T, stores []*Store, keys, racers int) {
 
 func TestOneWinnerAmongRacers(t *testing.T) {
 	s := setup(t)
-	race(t, []*Store{s, open(t, s.js)}, 40, 50)
+	race(t, []*Store{s, open(t, js(s))}, 40, 50)
 }
 
 func TestAcquireReleaseAndToken(t *testing.T) {
@@ -191,7 +191,7 @@ func TestRenewalKeepsTheKeyAndItsTTL(t *testing.T) {
 func TestZombieIsFencedOut(t *testing.T) {
 	s := setup(t, ttl(time.Second))
 	s.hooks.renew = func(string) bool { return false }
-	other := open(t, s.js)
+	other := open(t, js(s))
 	ctx := t.Context()
 	zombie := acquire(t, s, "n", "zombie")
 	gone := watchGone(t, s, "n")
@@ -252,7 +252,7 @@ func TestSleeperBetweenLeaseAndFence(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		t.Run(fmt.Sprintf("taken=%v", taken), func(t *testing.T) {
 			sleeper := setup(t, ttl(time.Second))
-			other := open(t, sleeper.js)
+			other := open(t, js(sleeper))
 			gone := watchGone(t, other, "n")
 			asleep, wake := make(chan struct{}), make(chan struct{})
 			sleeper.hooks.claimed = func(string) { close(asleep); <-wake }
@@ -324,7 +324,7 @@ func TestWideMarginShortensTheTrust(t *testing.T) {
 
 func TestCloseReleasesLeases(t *testing.T) {
 	s := setup(t)
-	other := open(t, s.js)
+	other := open(t, js(s))
 	l := acquire(t, s, "n", "me")
 	require.NoError(t, s.Close(t.Context()))
 	require.NoError(t, s.Close(t.Context()))

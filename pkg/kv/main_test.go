@@ -40,24 +40,27 @@ func connect(t *testing.T, srv *server.Server) jetstream.JetStream {
 	nc, err := nats.Connect("", nats.InProcessServer(srv))
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
+	made, err := jetstream.New(nc)
 	require.NoError(t, err)
-	return js
+	return made
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func open(t *testing.T, js jetstream.JetStream, change ...func(*Options)) *Store {
+func open(t *testing.T, on jetstream.JetStream, change ...func(*Options)) *Store {
 	t.Helper()
 	opts := Options{Bucket: "test", LeaseTTL: 30 * time.Second, Logger: quiet()}
 	for _, c := range change {
 		c(&opts)
 	}
-	s, err := Open(t.Context(), js, opts)
+	s, err := Open(t.Context(), on, opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close(context.Background()) })
 	return s
 }
+
+// js is the JetStream that a store of these tests works on.
+func js(s *Store) jetstream.JetStream { return s.wire.(*jsWire).js }
 
 func ttl(d time.Duration) func(*Options) { return func(o *Options) { o.LeaseTTL = d } }
 

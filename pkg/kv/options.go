@@ -8,6 +8,7 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 )
 
 // DefaultLeaseTTL is long enough for the hard loss of a stream leader (an
@@ -48,6 +49,11 @@ type Options struct {
 	// Clock measures the holder's deadlines; default the real, monotonic clock.
 	// Time limits of single requests always run on the real clock.
 	Clock clockwork.Clock
+	// NewID draws the identity of a write; it must never repeat. Default: nuid.
+	NewID func() string
+	// Jitter turns the wait before an attempt is repeated into one that differs between racers; default: half to one
+	// and a half of it. A simulation gives one that can be had again.
+	Jitter func(base time.Duration) time.Duration
 	// Logger gets losses and retries; default slog.Default().
 	Logger *slog.Logger
 	// Prepared says that the bucket was made by somebody with the right to do so:
@@ -63,6 +69,12 @@ func (o Options) withDefaults() (Options, error) {
 	o.Margin = cmp.Or(o.Margin, o.LeaseTTL/10)
 	if o.Clock == nil {
 		o.Clock = clockwork.NewRealClock()
+	}
+	if o.NewID == nil {
+		o.NewID = nuid.Next
+	}
+	if o.Jitter == nil {
+		o.Jitter = jitter
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()

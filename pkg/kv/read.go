@@ -2,7 +2,6 @@ package kv
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -47,61 +46,36 @@ type record struct {
 func (s *Store) readLast(ctx context.Context, key string) (record, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	req, err := json.Marshal(map[string]string{"last_by_subj": s.subject(key)})
-	if err != nil {
-		return record{}, fmt.Errorf("kv: read %s: %w", key, err)
-	}
 	for attempt := 0; ; attempt++ {
-		rec, again, err := s.readOnce(ctx, key, req)
+		rec, again, err := s.readOnce(ctx, key)
 		if err == nil || !again {
 			return rec, err
 		}
-		if !pause(ctx, attempt) {
+		if !s.pause(ctx, attempt) {
 			return record{}, fmt.Errorf("kv: read %s: %w", key, err)
 		}
 	}
 }
 
 // readOnce makes one request; again says whether another try makes sense.
-func (s *Store) readOnce(ctx context.Context, key string, req []byte) (rec record, again bool, err error) {
+func (s *Store) readOnce(ctx context.Context, key string) (rec record, again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	msg, err := s.js.Conn().RequestWithContext(ctx, "$JS.API.STREAM.MSG.GET."+s.stream, req)
-	if err != nil {
-		return record{}, !connClosed(err), err
-	}
-	var resp struct {
-		Error   *jetstream.APIError `json:"error"`
-		Message *struct {
-			Seq     uint64    `json:"seq"`
-			Headers []byte    `json:"hdrs"`
-			Data    []byte    `json:"data"`
-			Time    time.Time `json:"time"`
-		} `json:"message"`
-	}
-	if err := json.Unmarshal(msg.Data, &resp); err != nil {
-		return record{}, true, fmt.Errorf("kv: answer to read: %w", err)
-	}
-	switch {
-	case resp.Error != nil && resp.Error.ErrorCode == codeNoMsg:
+	m, err := s.wire.Last(ctx, s.subject(key))
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return record{}, false, fmt.Errorf("%w: %s", ErrNotFound, key)
-	case resp.Error != nil:
-		return record{}, resp.Error.Code >= 500, resp.Error
-	case resp.Message == nil:
-		return record{}, true, errors.New("kv: answer to read has no message")
 	}
-	m := resp.Message
-	rec.Value = Value{Key: key, Data: m.Data, Rev: m.Seq, Created: m.Time}
-	if len(m.Headers) > 0 {
-		hdr, err := nats.DecodeHeadersMsg(m.Headers)
-		if err != nil {
-			return record{}, false, fmt.Errorf("kv: headers of %s: %w", key, err)
-		}
-		rec.id = hdr.Get(jetstream.MsgIDHeader)
-		rec.Deleted = isMarker(hdr)
-		rec.expired = hdr.Get(jetstream.MarkerReasonHeader) == reasonExpired
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return record{}, api.Code >= 500, err
 	}
-	return rec, false, nil
+	if err != nil {
+		return record{}, !connClosed(err) && !errors.Is(err, errUnreadable), err
+	}
+	return record{
+		Value:   Value{Key: key, Data: m.Data, Rev: m.Sequence, Created: m.Time, Deleted: isMarker(m.Header)},
+		id:      m.Header.Get(jetstream.MsgIDHeader),
+		expired: m.Header.Get(jetstream.MarkerReasonHeader) == reasonExpired,
+	}, false, nil
 }
 
 // isMarker reports whether a message ends its key instead of giving it a value.

@@ -25,7 +25,7 @@ func TestStatsTellTakeoversLossesAndRefusedWrites(t *testing.T) {
 }
 
 func TestStatsCountALeaseThatRanOutAsTakenOver(t *testing.T) {
-	s := open(t, setup(t).js, ttl(time.Second))
+	s := open(t, js(setup(t)), ttl(time.Second))
 	gone := watchGone(t, s, "n")
 	s.hooks.renew = func(string) bool { return false }
 	l := acquire(t, s, "n", "one")

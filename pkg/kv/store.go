@@ -16,8 +16,7 @@ import (
 // Store is one bucket. It is safe for concurrent use. Close it to end the
 // goroutines of its leases and watches.
 type Store struct {
-	js     jetstream.JetStream
-	bucket jetstream.KeyValue
+	wire   Wire
 	opts   Options
 	clock  clockwork.Clock
 	log    *slog.Logger
@@ -57,13 +56,25 @@ func Open(ctx context.Context, js jetstream.JetStream, opts Options) (*Store, er
 	if err != nil {
 		return nil, fmt.Errorf("kv: bucket %s: %w", opts.Bucket, err)
 	}
+	return newStore(&jsWire{js: js, bucket: bucket, stream: "KV_" + opts.Bucket}, opts), nil
+}
+
+// OpenWire returns a store on a bucket that is reached by w and needs no making.
+func OpenWire(w Wire, opts Options) (*Store, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return newStore(w, opts), nil
+}
+
+func newStore(w Wire, opts Options) *Store {
 	s := &Store{
-		js: js, bucket: bucket, opts: opts, clock: opts.Clock, log: opts.Logger,
-		stream: "KV_" + opts.Bucket,
+		wire: w, opts: opts, clock: opts.Clock, log: opts.Logger, stream: "KV_" + opts.Bucket,
 		leases: map[*Lease]struct{}{},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
-	return s, nil
+	return s
 }
 
 func openBucket(ctx context.Context, js jetstream.JetStream, o Options) (jetstream.KeyValue, error) {

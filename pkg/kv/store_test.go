@@ -13,7 +13,7 @@ import (
 
 func TestBucketIsConfiguredForLeases(t *testing.T) {
 	s := setup(t, func(o *Options) { o.MaxBytes = 1 << 20 })
-	str, err := s.js.Stream(t.Context(), "KV_test")
+	str, err := js(s).Stream(t.Context(), "KV_test")
 	require.NoError(t, err)
 	cfg := str.CachedInfo().Config
 	require.EqualValues(t, 1, cfg.MaxMsgsPerSubject)
@@ -23,7 +23,7 @@ func TestBucketIsConfiguredForLeases(t *testing.T) {
 	require.EqualValues(t, 1<<20, cfg.MaxBytes)
 	require.Zero(t, cfg.MaxAge)
 
-	again := open(t, s.js) // another process, another bound: brought up to date
+	again := open(t, js(s)) // another process, another bound: brought up to date
 	require.NotNil(t, again)
 }
 
@@ -35,10 +35,10 @@ func TestOpenRefusesWhatCannotWork(t *testing.T) {
 		"short TTL":       {Bucket: "b", LeaseTTL: time.Millisecond},
 		"margin":          {Bucket: "b", LeaseTTL: time.Second, Margin: time.Second},
 	} {
-		_, err := Open(t.Context(), s.js, o)
+		_, err := Open(t.Context(), js(s), o)
 		require.ErrorIs(t, err, ErrInvalidOptions, name)
 	}
-	js, err := jetstream.NewWithDomain(s.js.Conn(), "hub")
+	js, err := jetstream.NewWithDomain(js(s).Conn(), "hub")
 	require.NoError(t, err)
 	_, err = Open(t.Context(), js, Options{Bucket: "b"})
 	require.ErrorIs(t, err, ErrInvalidOptions)

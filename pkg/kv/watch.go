@@ -20,7 +20,7 @@ func (s *Store) List(ctx context.Context, prefix string) ([]Value, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	w, err := s.bucket.Watch(ctx, filter)
+	w, err := s.wire.Watch(ctx, filter)
 	if err != nil {
 		return nil, fmt.Errorf("kv: list %q: %w", prefix, err)
 	}
@@ -96,7 +96,7 @@ func (s *Store) Watch(ctx context.Context, prefix string) (<-chan Value, func(),
 // as long as ctx (the client ties it to the context it was made with).
 func (s *Store) startWatcher(ctx context.Context, cancel context.CancelFunc, filter string) (jetstream.KeyWatcher, error) {
 	limit := time.AfterFunc(readTimeout, cancel)
-	w, err := s.bucket.Watch(ctx, filter)
+	w, err := s.wire.Watch(ctx, filter)
 	if err == nil && !limit.Stop() {
 		stopWatcher(w)
 		return nil, context.DeadlineExceeded

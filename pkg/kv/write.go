@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 )
 
 // write is one message for the bucket.
@@ -75,7 +75,7 @@ func (s *Store) commit(ctx context.Context, w write) (uint64, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	w.id = nuid.Next()
+	w.id = s.opts.NewID()
 	doubt, stale := false, 0
 	for attempt := 0; ; attempt++ {
 		rev, err := s.attempt(ctx, w)
@@ -103,7 +103,7 @@ func (s *Store) commit(ctx context.Context, w write) (uint64, error) {
 			}
 		case verdictBusy:
 		}
-		if !pause(ctx, attempt) {
+		if !s.pause(ctx, attempt) {
 			if !doubt {
 				err = fmt.Errorf("%w: %w", ErrBusy, err)
 			}
@@ -129,26 +129,18 @@ func (s *Store) attempt(ctx context.Context, w write) (uint64, error) {
 	if w.del {
 		msg.Header.Set(headerOp, opDelete)
 	}
-	opts := []jetstream.PublishOpt{
-		jetstream.WithMsgID(w.id),
-		jetstream.WithExpectStream(s.stream),
-		jetstream.WithRetryAttempts(0), // commit repeats
-	}
+	msg.Header.Set(jetstream.MsgIDHeader, w.id)
+	msg.Header.Set(jetstream.ExpectedStreamHeader, s.stream)
 	if w.ttl > 0 {
-		opts = append(opts, jetstream.WithMsgTTL(w.ttl))
+		msg.Header.Set(jetstream.MsgTTLHeader, w.ttl.String())
 	}
-	switch {
-	case w.cond == nil:
-	case w.cond.key == w.key:
-		opts = append(opts, jetstream.WithExpectLastSequencePerSubject(w.cond.rev))
-	default:
-		opts = append(opts, jetstream.WithExpectLastSequenceForSubject(w.cond.rev, s.subject(w.cond.key)))
+	if w.cond != nil {
+		msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(w.cond.rev, 10))
 	}
-	ack, err := s.js.PublishMsg(ctx, msg, opts...)
-	if err != nil {
-		return 0, err
+	if w.cond != nil && w.cond.key != w.key {
+		msg.Header.Set(jetstream.ExpectedLastSubjSeqSubjHeader, s.subject(w.cond.key))
 	}
-	return ack.Sequence, nil
+	return s.wire.Publish(ctx, msg)
 }
 
 // judge looks behind a refusal: it was our own earlier attempt (revision, no
@@ -215,11 +207,23 @@ func connClosed(err error) bool {
 		errors.Is(err, nats.ErrInvalidConnection)
 }
 
-// pause waits before the next attempt, longer each time, with jitter so that
-// racers do not move in step; false when ctx ended.
-func pause(ctx context.Context, attempt int) bool {
-	base := min(4*time.Millisecond<<min(attempt, 6), 200*time.Millisecond)
-	t := time.NewTimer(base/2 + rand.N(base))
+// pauseFor is the wait before the next attempt, longer each time.
+func pauseFor(attempt int) time.Duration {
+	return min(4*time.Millisecond<<min(attempt, 6), 200*time.Millisecond)
+}
+
+// jitter keeps racers from moving in step.
+func jitter(base time.Duration) time.Duration { return base/2 + rand.N(base) }
+
+func (s *Store) pause(ctx context.Context, attempt int) bool {
+	return sleep(ctx, s.opts.Jitter(pauseFor(attempt)))
+}
+
+func pause(ctx context.Context, attempt int) bool { return sleep(ctx, jitter(pauseFor(attempt))) }
+
+// sleep waits; false when ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
