@@ -105,7 +105,9 @@ func (c code) String() string {
 
 func (n number) String() string { return clip(first(n.IBAN, n.Other)) }
 
-func (p party) String() string { return clip(first(p.Name, p.NameDeep)) }
+func (p party) String() string {
+	return text.Clip(strings.Join(strings.Fields(first(p.Name, p.NameDeep)), " "), wordMax)
+}
 
 func (t totals) empty() bool { return trim(t.Count) == "" && trim(t.Sum) == "" }
 
