@@ -70,22 +70,24 @@ func (f file) imports() []string {
 // allowed says which rooms each room may import. A room that is not listed fails the test, so that nobody builds one
 // without placing it.
 var allowed = map[string][]string{
-	"pkg/model":        {},
-	"pkg/kv":           {},
-	"pkg/bus":          {},
-	"pkg/engine":       {"pkg/engine"},
-	"pkg/source":       {"pkg/model", "pkg/source"},
-	"pkg/store":        {"pkg/model"},
-	"pkg/control":      {"pkg/kv", "pkg/model"},
-	"pkg/config":       {"pkg/model", "pkg/source"},
-	"pkg/scenario":     {"pkg/model"},
-	"pkg/review":       {"pkg/bus", "pkg/kv", "pkg/model", "pkg/store"},
-	"services/ticker":  {"pkg"},
-	"services/recon":   {"pkg"},
-	"services/auditor": {"pkg"},
-	"cmd/daybreak":     {"pkg", "services"},
-	"bench":            {"pkg", "services", "bench"},
-	"internal/house":   {},
+	"pkg/model":         {},
+	"pkg/kv":            {},
+	"pkg/bus":           {},
+	"pkg/engine":        {"pkg/engine"},
+	"pkg/source":        {"pkg/model", "pkg/source"},
+	"pkg/store":         {"pkg/model"},
+	"pkg/control":       {"pkg/kv", "pkg/model"},
+	"pkg/config":        {"pkg/model", "pkg/source"},
+	"pkg/scenario":      {"pkg/model"},
+	"pkg/review":        {"pkg/bus", "pkg/kv", "pkg/model", "pkg/store"},
+	"pkg/health":        {"pkg/bus", "pkg/kv", "pkg/model"},
+	"deploy/prometheus": {},
+	"services/ticker":   {"pkg"},
+	"services/recon":    {"pkg"},
+	"services/auditor":  {"pkg"},
+	"cmd/daybreak":      {"pkg", "services"},
+	"bench":             {"pkg", "services", "bench"},
+	"internal/house":    {},
 }
 
 func TestImportsRunOneWay(t *testing.T) {
@@ -174,6 +176,10 @@ func TestBannedCalls(t *testing.T) {
 	}
 }
 
+// plotted is where the one function lies that makes money a float: a gauge has no other type, and nothing is computed
+// from it.
+const plotted = "services/auditor/plot.go"
+
 // Money never becomes a float: no conversion out of a decimal, no float field or parameter with a name of money.
 func TestMoneyIsNeverAFloat(t *testing.T) {
 	t.Parallel()
@@ -182,7 +188,7 @@ func TestMoneyIsNeverAFloat(t *testing.T) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.SelectorExpr:
-				if n.Sel.Name == "InexactFloat64" || n.Sel.Name == "NewFromFloat" || n.Sel.Name == "NewFromFloat32" {
+				if n.Sel.Name == "InexactFloat64" && f.path != plotted || n.Sel.Name == "NewFromFloat" || n.Sel.Name == "NewFromFloat32" {
 					t.Errorf("%s: %s makes money a float or a float money", f.set.Position(n.Pos()), n.Sel.Name)
 				}
 			case *ast.Field:

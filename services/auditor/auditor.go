@@ -88,6 +88,7 @@ type memory struct {
 	verified map[model.Day]verified // balances that were clean
 	unsaved  []model.Audit          // findings that the store could not take yet
 	begun    bool                   // the findings of earlier processes are in the store
+	shown    bool                   // the metrics say where the job stands
 	success  time.Time              // of the last look in which every check was made
 	clean    time.Time              // of the last of these that found the newest due day clean; zero when the last did not
 }
@@ -108,7 +109,7 @@ func New(opts Options) *Auditor {
 	}
 	a := &Auditor{
 		Options: opts, book: newBook(opts.Bus), counts: newCounter(opts.Clock), tables: tables{opts.Conn},
-		metrics: newMetrics(opts.Registerer, opts.Jobs, opts.Expect), log: opts.Logger.With("service", service),
+		metrics: newMetrics(opts.Registerer, opts.Jobs), log: opts.Logger.With("service", service),
 		slots: make(chan struct{}, opts.Workers), jobs: map[string]*memory{},
 	}
 	for _, j := range opts.Jobs {
@@ -139,6 +140,7 @@ func (a *Auditor) Run(ctx context.Context) error {
 	})
 	for _, m := range a.jobs {
 		g.Go(func() error {
+			a.glance(ctx, m)
 			return a.every(ctx, m.job.Audit.Every, func(ctx context.Context) error {
 				r, _ := a.job(ctx, m)
 				a.ping(ctx)
@@ -176,12 +178,14 @@ type JobReport struct {
 	Job       string
 	Newest    *model.Day     // newest due day, nil while none is due
 	Clean     bool           // every check was made, and the newest due day is DONE and without finding
-	Days      map[string]int // due days by status, see the metric daybreak_days
+	Days      map[string]int // due days by status, see the metric daybreak_batches
 	OpenDiffs uint64
 	Lag       int // business days between the newest DONE and the newest due day
 	Err       error
 
 	counted bool
+	horizon horizon
+	figures *figures // nil when the tables could not be read
 }
 
 func (r JobReport) outcome() string {
@@ -257,27 +261,45 @@ func sortFindings(all []model.Audit) {
 	})
 }
 
-// settle notes how a look at a job ended and moves the time of the last success of all.
+// settle notes how a look at a job ended.
 func (a *Auditor) settle(m *memory, r JobReport, at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	m.clean = time.Time{}
 	if r.Err == nil {
 		m.success = at
+		a.metrics.success(r.Job, at)
 	}
 	if r.Clean {
 		m.clean = at
 	}
-	oldest := at
-	for _, other := range a.jobs {
-		if other.success.IsZero() {
-			return
-		}
-		if other.success.Before(oldest) {
-			oldest = other.success
+}
+
+// show puts what a look saw into the metrics. What could not be looked at keeps its last figure.
+func (a *Auditor) show(m *memory, r JobReport) {
+	if a.metrics.show(r) {
+		a.mu.Lock()
+		m.shown = true
+		a.mu.Unlock()
+	}
+}
+
+// Ready is nil once the metrics say of every job where it stands. A process that was started anew has read that from the
+// stores by then, so that nothing looks well only because nobody has looked.
+func (a *Auditor) Ready() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var missing []string
+	for name, m := range a.jobs {
+		if !m.shown {
+			missing = append(missing, name)
 		}
 	}
-	a.metrics.success(oldest)
+	if len(missing) == 0 {
+		return nil
+	}
+	slices.Sort(missing)
+	return fmt.Errorf("%w: %s", ErrNotReady, strings.Join(missing, ", "))
 }
 
 // save writes findings to the store. Rows of one instance and instant are written once there, so no two calls use the

@@ -3,6 +3,7 @@ package auditor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -379,4 +381,23 @@ func (b *bundle) publish(batch model.Batch) {
 	require.NoError(b.t, err)
 	_, err = b.bus.Publish(b.ctx, bus.Message{Subject: subject, ID: event.ID, Body: data, Header: nats.Header{}})
 	require.NoError(b.t, err)
+}
+
+var errBroken = errors.New("no table can be read")
+
+// brokenConn is a connection to tables that cannot be read.
+type brokenConn struct{ driver.Conn }
+
+func (brokenConn) Query(context.Context, string, ...any) (driver.Rows, error) { return nil, errBroken }
+
+// slowBooks is read as slowly as a test wants.
+type slowBooks struct {
+	*books
+	reading, goOn chan struct{}
+}
+
+func (s slowBooks) Read(ctx context.Context, req source.Request, yield func(model.Entry) error) (model.Seal, error) {
+	close(s.reading)
+	<-s.goOn
+	return s.books.Read(ctx, req, yield)
 }

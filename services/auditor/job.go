@@ -16,6 +16,9 @@ import (
 // jobTimeout ends a look that hangs, so that it holds up the other jobs no longer.
 const jobTimeout = time.Hour
 
+// glanceTimeout ends a first reading that hangs; the look after it tries again.
+const glanceTimeout = 30 * time.Second
+
 // recordsKept is how far back the findings of earlier processes are written to the store again at start, in case one of
 // them died between telling and writing.
 const recordsKept = 48 * time.Hour
@@ -36,6 +39,8 @@ type round struct {
 	looks  []*look
 	errs   []error
 
+	glance   bool     // only read
+	counted  *figures // nil when the tables could not be read
 	backlog  bool
 	changed  []model.Audit
 	resolved []model.Audit
@@ -56,9 +61,31 @@ func (a *Auditor) job(ctx context.Context, m *memory) (JobReport, []model.Audit)
 	r := &round{a: a, m: m, job: m.job, now: a.Clock.Now()}
 	r.look(ctx)
 	rep := r.report()
-	a.metrics.show(rep)
+	a.show(m, rep)
+	a.metrics.passes.WithLabelValues(rep.Job, rep.outcome()).Inc()
 	a.settle(m, rep, r.now)
 	return rep, r.resolved
+}
+
+// glance fills the metrics from what the stores say, without looking at sources or results and without changing anything:
+// a look can take long, and a process that was just started must not be silent for so long.
+func (a *Auditor) glance(ctx context.Context, m *memory) {
+	ctx, cancel := context.WithTimeout(ctx, glanceTimeout)
+	defer cancel()
+	r := &round{a: a, m: m, job: m.job, now: a.Clock.Now(), glance: true}
+	err := r.read(ctx)
+	for _, day := range r.days {
+		if err == nil {
+			r.day(ctx, day)
+		}
+	}
+	if err = errors.Join(append(r.errs, err)...); err != nil {
+		a.log.Warn("where the job stands could not be read yet, will be tried again", "job", m.job.Name, "err", err)
+		return
+	}
+	r.count(ctx)
+	r.tell()
+	a.show(m, r.report())
 }
 
 // look reads, judges, and follows what was found. Each part goes on whatever became of the others.
@@ -76,8 +103,24 @@ func (r *round) look(ctx context.Context) {
 	r.followGone(ctx)
 	r.failed(r.reviews(ctx))
 	r.failed(r.record(ctx))
+	r.count(ctx)
+	r.tell()
+}
+
+// tell shows the open findings.
+func (r *round) tell() {
 	kinds := append(slices.Clone(dayKinds), resultKinds...)
 	r.a.metrics.open(r.job.Name, kinds, r.a.openFindings([]string{r.job.Name}))
+}
+
+// count takes the figures for the metrics.
+func (r *round) count(ctx context.Context) {
+	if r.newest == nil {
+		return
+	}
+	f, err := r.figures(ctx)
+	r.failed(err)
+	r.counted = f
 }
 
 func (r *round) failed(err error) {
@@ -168,11 +211,12 @@ func (r *round) day(ctx context.Context, day model.Day) {
 		return
 	}
 	l := judgeStanding(r.job.Job, v, r.now)
+	l.late = v.late
 	if day < r.floor {
 		l.status = statusSkipped
 	}
 	r.looks = append(r.looks, l)
-	if v.mark == nil || v.mark.Status != model.Done || !r.due(day) {
+	if r.glance || v.mark == nil || v.mark.Status != model.Done || !r.due(day) {
 		return
 	}
 	r.results(ctx, day, *v.mark, l)
@@ -190,7 +234,10 @@ func (r *round) standing(ctx context.Context, day model.Day) (standing, error) {
 		return v, nil
 	}
 	v.mark = &mark
-	if mark.Status == model.Running {
+	if (mark.Status == model.Failed || mark.Status == model.Waiting) && r.now.After(r.deadline(day)) {
+		v.late = r.job.There(ctx, day) != nil
+	}
+	if mark.Status == model.Running && !r.glance {
 		if _, held, err := r.a.Control.Held(ctx, r.job.Name, day); err != nil || held {
 			return v, err
 		}
@@ -198,7 +245,7 @@ func (r *round) standing(ctx context.Context, day model.Day) (standing, error) {
 		v.reclaimed, err = r.a.Control.Reclaim(ctx, r.job.Name, day, r.a.Instance, r.now)
 		return v, err
 	}
-	if mark.Status == model.Failed {
+	if mark.Status == model.Failed && !r.glance {
 		v.live = r.job.Fingerprint(ctx, day)
 	}
 	return v, nil
@@ -316,7 +363,7 @@ func (r *round) record(ctx context.Context) error {
 }
 
 func (r *round) report() JobReport {
-	rep := JobReport{Job: r.job.Name, Err: errors.Join(r.errs...), counted: r.newest != nil}
+	rep := JobReport{Job: r.job.Name, Err: errors.Join(r.errs...), counted: r.newest != nil, figures: r.counted, horizon: r.horizon()}
 	for _, n := range r.newest {
 		rep.OpenDiffs += n.openDiffs
 	}

@@ -24,6 +24,7 @@ func (a *Auditor) services(ctx context.Context) (resolved []model.Audit, err err
 		if len(beats[s]) == 0 {
 			silent = append(silent, s)
 		}
+		a.metrics.instances.WithLabelValues(s).Set(float64(len(beats[s])))
 		a.metrics.beatAge.WithLabelValues(s).Set(freshest(beats[s], now))
 	}
 	a.mu.Lock()

@@ -39,7 +39,8 @@ var resultKinds = []model.AuditKind{
 // look is what is known of one day after it was looked at. A kind that is known and not found is clean.
 type look struct {
 	day    model.Day
-	status string // as in the metric daybreak_days
+	status string // as in the metric daybreak_batches
+	late   bool   // its source is not there although due.patience is over
 	known  map[model.AuditKind]bool
 	found  map[model.AuditKind]sighting
 }

@@ -141,4 +141,46 @@ FROM reviews
 WHERE job = {job:String}
 ORDER BY biz_date, diff_id, step DESC
 LIMIT 1 BY biz_date, diff_id`
+
+	// newestDiffs are the diffs of the newest version of every day of a job.
+	newestDiffs = `job = {job:String} AND (biz_date, run_id) IN
+    (SELECT biz_date, argMax(run_id, (version, fence, run_id)) FROM batches WHERE job = {job:String} GROUP BY biz_date)`
+
+	// openDiffsSQL counts the open diffs of a job.
+	openDiffsSQL = `
+SELECT kind, if(length(amounts) = 1, amounts[1].currency, 'mixed') AS in_currency, count()
+FROM diffs
+WHERE state = 'open' AND ` + newestDiffs + `
+GROUP BY kind, in_currency`
+
+	// openAmountsSQL adds up what the sides of the open diffs differ by, each currency on its own.
+	openAmountsSQL = `
+SELECT kind, a.currency, sum(abs(toDecimal256(a.ledger, 8) - toDecimal256(a.channel, 8)))
+FROM diffs
+ARRAY JOIN amounts AS a
+WHERE state = 'open' AND ` + newestDiffs + `
+GROUP BY kind, a.currency`
+
+	// backlogSQL counts, per day, the diffs that a person owes a word: open ones without review, those being looked into,
+	// and those whose review was closed before the figures changed.
+	backlogSQL = `
+SELECT biz_date, waits, count()
+FROM
+(
+    SELECT biz_date, multiIf(
+        last.1 = '' AND state = 'open', 'none',
+        last.1 = 'investigating', 'investigating',
+        last.1 != '' AND (last.2 != fingerprint OR state = 'cleared' AND cleared_version > last.3), 'changed', '') AS waits
+    FROM (SELECT biz_date, diff_id, fingerprint, state, cleared_version FROM diffs WHERE ` + newestDiffs + `) AS d
+    LEFT JOIN
+    (
+        SELECT biz_date, diff_id, argMax((state, fingerprint, seen_version), step) AS last
+        FROM reviews
+        WHERE job = {job:String}
+        GROUP BY biz_date, diff_id
+    ) AS r USING (biz_date, diff_id)
+)
+WHERE waits != ''
+GROUP BY biz_date, waits
+SETTINGS join_use_nulls = 0`
 )

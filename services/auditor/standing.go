@@ -7,7 +7,7 @@ import (
 	"daybreak/pkg/model"
 )
 
-// The statuses of a day as counted by the metric daybreak_days.
+// The statuses of a day as counted by the metric daybreak_batches.
 const (
 	statusDone    = "done"
 	statusRunning = "running"
@@ -29,6 +29,7 @@ type standing struct {
 	mark      *model.Watermark // nil: nobody has begun
 	reclaimed bool             // was RUNNING without a lease, and this auditor has just said so
 	stuck     string           // run of the open stuck finding, "" when there is none
+	late      bool             // FAILED or WAITING: the source is not there although patience is over
 	live      string           // fingerprint of the sources now, for a FAILED day
 	first     bool             // no earlier day inside the cap is unfinished
 	blocker   *model.Day       // otherwise the earliest of them

@@ -29,7 +29,7 @@ func newMetrics(reg prometheus.Registerer, jobs []source.Job) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.01, 4, 10), NativeHistogramBucketFactor: 1.1,
 		}, []string{"job", "phase"}),
 		lastDone: f.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "daybreak_last_done_timestamp_seconds", Help: "When this replica last finished a day of the job.",
+			Name: "daybreak_last_done_timestamp_seconds", Help: "When this replica last finished a day of the job; 0 until it has.",
 		}, []string{"job"}),
 		events: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "daybreak_events_published_total", Help: "Events acknowledged by the DIFFS stream.",
@@ -37,8 +37,16 @@ func newMetrics(reg prometheus.Registerer, jobs []source.Job) *metrics {
 	}
 	for _, j := range jobs {
 		m.events.WithLabelValues(j.Name)
-		for _, outcome := range []string{"done", "failed", "waiting", "blocked", "lost"} {
-			m.runs.WithLabelValues(j.Name, string(model.CauseDue), outcome)
+		m.lastDone.WithLabelValues(j.Name)
+		for _, cause := range []model.Cause{
+			model.CauseDue, model.CauseReplay, model.CauseNudge, model.CauseChain, model.CauseCarry, model.CauseChanged,
+		} {
+			for _, outcome := range []string{"done", "failed", "waiting", "blocked", "lost"} {
+				m.runs.WithLabelValues(j.Name, string(cause), outcome)
+			}
+		}
+		for _, p := range []model.Phase{model.PhaseStart, model.PhasePull, model.PhaseCompare, model.PhaseCommit, model.PhaseEvents} {
+			m.phases.WithLabelValues(j.Name, string(p))
 		}
 	}
 	return m
