@@ -150,10 +150,13 @@ func inspectionTable(out io.Writer, s source.Inspection) {
 	for _, d := range s.Documents {
 		name := cmp.Or(visible(d.Name), "content")
 		note := ""
-		if d.Left {
+		switch {
+		case d.Left && d.Format == "":
+			note = ", left alone: empty"
+		case d.Left:
 			note = ", left alone: another format"
 		}
-		fmt.Fprintf(out, "  document  %s: %s, %s, %d rows%s\n", name, cmp.Or(d.Format, "an answer"), cmp.Or(d.Charset, "charset not read"), d.Rows, note)
+		fmt.Fprintf(out, "  document  %s: %s, %s, %d rows%s\n", name, cmp.Or(d.Format, "no bill"), cmp.Or(d.Charset, "charset not read"), d.Rows, note)
 	}
 	if s.From != "" {
 		fmt.Fprintf(out, "  instants  %s to %s\n", s.From, s.To)

@@ -194,10 +194,10 @@ type billReport struct {
 
 type billDocument struct {
 	Name    string
-	Format  *bill.Format // nil for a provider's answer
+	Format  *bill.Format // nil for a provider's answer and for an empty entry
 	Charset string
 	Rows    uint64
-	Left    bool // of another format than the one asked for, and not read
+	Left    bool // of another format than the one asked for, or empty, and not read
 }
 
 // read peels and reads every document. The error is what ended the reading; problems went to the sink.
@@ -263,9 +263,13 @@ func (r *billReport) check(format string) error {
 	case r.Format == nil && r.NoBill == "":
 		var names []string
 		for _, d := range r.Documents {
-			names = append(names, d.Format.Name)
+			name := "an empty entry"
+			if d.Format != nil {
+				name = d.Format.Name
+			}
+			names = append(names, name)
 		}
-		if len(names) == 1 && r.Documents[0].Format.Companion != "" {
+		if len(names) == 1 && r.Documents[0].Format != nil && r.Documents[0].Format.Companion != "" {
 			return fmt.Errorf("only the %s: it holds no rows; deliver the %s", r.Documents[0].Format.Title, r.Documents[0].Format.Companion)
 		}
 		return fmt.Errorf("no document is of format %s; the zip holds %s", format, strings.Join(names, ", "))
@@ -284,6 +288,10 @@ func (f *billFile) document(ctx context.Context, doc document, several bool, rep
 	head, err := bill.PeekHead(raw)
 	if err != nil {
 		return err
+	}
+	if len(head.Raw) == 0 && several {
+		report.Documents = append(report.Documents, billDocument{Name: doc.name, Left: true})
+		return nil // no day's bill by itself: one of the others must be
 	}
 	if len(head.Raw) == 0 {
 		return errors.New("the file is empty: an empty day is a bill without rows, or the provider's answer that there is none")

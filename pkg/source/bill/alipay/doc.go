@@ -22,7 +22,8 @@
 // # What is checked
 //
 // The end marker and both total lines must be there, else the bill is cut; counts and sums must be those of the rows.
-// Times must lie inside the period, whose end does not belong to it. Both are Beijing time, whatever zone a job has.
+// Times must lie inside the period, whose end does not belong to it, and so must the business day that is asked for. All
+// are Beijing time, whatever zone a job has.
 //
 // The running balance of the account list is followed from row to row and a break is told as a remark, not as a problem:
 // Alipay says of that figure that it is for reference and need not be continuous, and lists that leave out rows, such as

@@ -25,6 +25,7 @@ type sheet struct {
 	bill.Cells
 
 	period  period
+	said    int  // line that says the period
 	started bool // the comment that begins the list was there
 	ended   bool // and the one that ends it
 	blank   int  // a blank line that no row may follow, 0 for none
@@ -140,7 +141,7 @@ func (s *sheet) opening(comment string) error {
 		if s.period.known() {
 			return &text.Error{Line: s.lines.Number(), Column: 1, Msg: "a second period: two bills were put together; deliver each as a file of its own"}
 		}
-		s.period = p
+		s.period, s.said = p, s.lines.Number()
 	}
 	return nil
 }
@@ -238,16 +239,17 @@ func (s *sheet) close() error {
 	for _, name := range s.counted.names {
 		s.out.Count(name, s.counted.sums[name])
 	}
-	s.remarkPeriod()
+	s.checkPeriod()
 	return io.EOF
 }
 
-func (s *sheet) remarkPeriod() {
+// checkPeriod refuses the bill of another day: with a quiet ledger it would make a wrong day look right.
+func (s *sheet) checkPeriod() {
 	y, m, d := s.doc.Day.Date()
 	switch {
 	case !s.period.known():
 		s.out.Remark("the file does not say its period, so the times of its rows were not held against one")
 	case s.doc.Day > 0 && !s.period.holds(time.Date(y, m, d, 0, 0, 0, 0, beijing)):
-		s.out.Remark("the file covers %s, but business day %s was asked for", s.period, s.doc.Day)
+		s.out.Problem(s.said, 0, "the file covers %s, but business day %s was asked for: deliver the bill of that day", s.period, s.doc.Day)
 	}
 }
