@@ -114,7 +114,7 @@ func (c *cli) checkEngines(ctx context.Context, s setup, k *checks) (*app, error
 	}
 	a, err := openApp(ctx, c.environment, s.cfg, c.appOptions(s))
 	if err == nil {
-		if err = a.ready(ctx); err != nil {
+		if err = a.ready(ctx, nil); err != nil {
 			a.close()
 			a = nil
 		}

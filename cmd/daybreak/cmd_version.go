@@ -31,17 +31,24 @@ func (c *cli) versionCommand() *cobra.Command {
 	}
 }
 
+func buildInfo() *debug.BuildInfo {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info
+	}
+	return &debug.BuildInfo{}
+}
+
+// mainVersion is the version of the program.
+func mainVersion() string { return cmp.Or(buildInfo().Main.Version, "(unknown)") }
+
 func versions() [][2]string {
 	out := [][2]string{}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
+	info := buildInfo()
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	out = append(out, [2]string{"daybreak", cmp.Or(info.Main.Version, "(unknown)")})
+	out = append(out, [2]string{"daybreak", mainVersion()})
 	if rev := settings["vcs.revision"]; rev != "" {
 		if settings["vcs.modified"] == "true" {
 			rev += " (modified)"

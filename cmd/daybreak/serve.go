@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"daybreak/pkg/source"
+	"daybreak/pkg/vitals"
 	"daybreak/services/auditor"
 	"daybreak/services/recon"
 	"daybreak/services/ticker"
@@ -120,7 +121,18 @@ func (a *app) build(names ...service) (*services, error) {
 			s.auditor = a.newAuditor(jobs, s.registry)
 		}
 	}
+	a.machinery(s)
 	return s, nil
+}
+
+// machinery registers what is known of process, streams and engines. The engines are asked by auditors only.
+func (a *app) machinery(s *services) {
+	s.registry.MustRegister(vitals.Info(mainVersion(), a.cfg.ModelJobs()), vitals.Process(a.bus, a.kv))
+	if s.auditor != nil {
+		s.registry.MustRegister(vitals.Engines(vitals.Options{
+			JetStream: a.bus.JetStream(), ClickHouse: a.store.Conn(), Bucket: controlBucket, Logger: a.log,
+		}))
+	}
 }
 
 func (a *app) newTicker(reg prometheus.Registerer) *ticker.Ticker {
@@ -233,10 +245,12 @@ func wrapListen(err error, addr string) error {
 // handler serves /metrics, /healthz (this process lives) and /readyz (it can do its work).
 func (a *app) handler(s *services) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+	}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		if err := a.ready(r.Context()); err != nil {
+		if err := a.ready(r.Context(), s.auditor); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
@@ -245,8 +259,8 @@ func (a *app) handler(s *services) http.Handler {
 	return mux
 }
 
-// ready asks both engines.
-func (a *app) ready(ctx context.Context) error {
+// ready asks both engines, and the auditor whether its metrics say where the jobs stand.
+func (a *app) ready(ctx context.Context, auditor *auditor.Auditor) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if _, err := a.bus.JetStream().AccountInfo(ctx); err != nil {
@@ -254,6 +268,9 @@ func (a *app) ready(ctx context.Context) error {
 	}
 	if err := a.store.Conn().Ping(ctx); err != nil {
 		return fmt.Errorf("clickhouse: %w", err)
+	}
+	if auditor != nil {
+		return auditor.Ready()
 	}
 	return nil
 }

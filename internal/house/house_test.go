@@ -80,7 +80,7 @@ var allowed = map[string][]string{
 	"pkg/config":        {"pkg/model", "pkg/source"},
 	"pkg/scenario":      {"pkg/model"},
 	"pkg/review":        {"pkg/bus", "pkg/kv", "pkg/model", "pkg/store"},
-	"pkg/health":        {"pkg/bus", "pkg/kv", "pkg/model"},
+	"pkg/vitals":        {"pkg/bus", "pkg/kv", "pkg/model"},
 	"deploy/prometheus": {},
 	"services/ticker":   {"pkg"},
 	"services/recon":    {"pkg"},
