@@ -211,7 +211,7 @@ func (p *parser) goOn(line, bare string) error {
 		if !preamble.MatchString(bare) {
 			return p.fail("%q belongs to no statement: a statement is the lines from :20: to :62F:; deliver the file as the bank made it", text.Clip(bare, 60))
 		}
-		for _, word := range strings.Fields(strings.Trim(bare, ":")) {
+		for word := range strings.FieldsSeq(strings.Trim(bare, ":")) {
 			if word == "941" || word == "942" {
 				return p.fail("a message MT%s, but only MT940 is read: %s", word, adviceInterim)
 			}
