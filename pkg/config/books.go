@@ -19,7 +19,7 @@ func readBooks(o object, j *Job) {
 		side model.Side
 		spec *source.Spec
 	}{{model.Ledger, &j.Ledger}, {model.Channel, &j.Channel}} {
-		o.need(string(s.side), "say where the entries come from: csv, parquet, query or bill", func(c cursor) {
+		o.need(string(s.side), "say where the entries come from: csv, parquet, xlsx, query or bill", func(c cursor) {
 			if readSource(c, s.spec) {
 				columns := s.spec.AllColumns()
 				known[s.side] = &columns

@@ -24,13 +24,13 @@ var roles = []string{
 }
 
 // sourceKinds in the order in which messages list them.
-var sourceKinds = []string{"csv", "parquet", "query", "bill"}
+var sourceKinds = []string{"csv", "parquet", "xlsx", "query", "bill"}
 
 // readSource reads one side: exactly one kind. It reports whether everything in it was good, so that other parts of the
 // file can be held against its columns.
 func readSource(at cursor, spec *source.Spec) bool {
 	before := len(at.d.problems)
-	o, ok := at.object("write csv:, parquet:, query: or bill: below it", sourceKinds...)
+	o, ok := at.object("write csv:, parquet:, xlsx:, query: or bill: below it", sourceKinds...)
 	if !ok {
 		return false
 	}
@@ -44,10 +44,11 @@ func readSource(at cursor, spec *source.Spec) bool {
 		at.fail("names more than one kind of source: "+strings.Join(given, ", "), "keep one")
 	}
 	if len(given) == 0 && len(at.d.problems) == before {
-		at.fail("names no source", "write csv:, parquet:, query: or bill: below it")
+		at.fail("names no source", "write csv:, parquet:, xlsx:, query: or bill: below it")
 	}
 	o.opt("csv", func(c cursor) { readCSV(c, spec) })
 	o.opt("parquet", func(c cursor) { readParquet(c, spec) })
+	o.opt("xlsx", func(c cursor) { readXLSX(c, spec) })
 	o.opt("query", func(c cursor) { readQuery(c, spec) })
 	o.opt("bill", func(c cursor) { readBill(c, spec) })
 	if len(at.d.problems) == before {
@@ -111,6 +112,29 @@ func readParquet(at cursor, spec *source.Spec) {
 	spec.Kind, spec.Parquet = source.KindParquet, &source.Parquet{}
 	o.need("path", `name the file of a day, such as "ledger/{date}.parquet"`, into(&spec.Parquet.Path, parsePattern))
 	readCommon(o, spec)
+}
+
+func readXLSX(at cursor, spec *source.Spec) {
+	o, ok := at.object("write xlsx: { path: …, columns: … }", "path", "columns", "sheet", "skip", "time_format", "zone")
+	if !ok {
+		return
+	}
+	spec.Kind, spec.XLSX = source.KindXLSX, &source.XLSX{}
+	o.need("path", `name the file of a day, such as "ledger/{date}.xlsx"`, into(&spec.XLSX.Path, parsePattern))
+	o.opt("sheet", into(&spec.XLSX.Sheet, parseSheet))
+	o.opt("skip", into(&spec.XLSX.Skip, countFrom(0, 1000)))
+	readCommon(o, spec)
+}
+
+// parseSheet reads the name of a sheet, which may begin or end with a blank.
+func parseSheet(text string) (string, *fault) {
+	if text == "" {
+		return "", &fault{"is empty", "name the sheet, or remove the key for the only one that is visible"}
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", &fault{fmt.Sprintf("%q holds a control character", text), "remove it"}
+	}
+	return text, nil
 }
 
 func readQuery(at cursor, spec *source.Spec) {

@@ -39,6 +39,8 @@ func (s Spec) checkKind() []Problem {
 		return s.CSV.check()
 	case s.Kind == KindParquet && s.Parquet != nil:
 		return checkPath("parquet.path", s.Parquet.Path)
+	case s.Kind == KindXLSX && s.XLSX != nil:
+		return s.XLSX.check()
 	case s.Kind == KindBill && s.Bill != nil:
 		return s.Bill.check()
 	case s.Kind == KindQuery && s.Query != nil:
@@ -47,7 +49,7 @@ func (s Spec) checkKind() []Problem {
 		}
 		return nil
 	}
-	return []Problem{{"", fmt.Sprintf("kind %q is not known or not described: describe one of csv, parquet, query, bill", s.Kind)}}
+	return []Problem{{"", fmt.Sprintf("kind %q is not known or not described: describe one of csv, parquet, xlsx, query, bill", s.Kind)}}
 }
 
 func (c *CSV) check() []Problem {

@@ -46,7 +46,7 @@ var containers = []magic{{gzipMagic, "gzip"}, {zstdMagic, "zstd"}, {zipMagic, "z
 // strangers are files that are given as CSV by mistake, with what to do about it.
 var strangers = []magic{
 	{"PAR1\x15", "a parquet file: describe it under parquet"},
-	{"\xD0\xCF\x11\xE0", "an old Excel workbook (xls): export it as CSV"},
+	{compoundMagic, "an old Excel workbook (xls), or an encrypted one: export it as CSV"},
 	{"%PDF", "a PDF document: ask for the CSV export"},
 	{"BZh91AY&SY", "bzip2 data: unpack it, or pack it as gzip, zstd or zip"},
 	{"\xFD7zXZ", "xz data: unpack it, or pack it as gzip, zstd or zip"},
@@ -235,8 +235,8 @@ func chooseEntries(files []*zip.File, pattern string) ([]*zip.File, error) {
 		if strings.HasSuffix(name, "/") || strings.HasPrefix(name, "__MACOSX/") || path.Base(name) == ".DS_Store" {
 			continue
 		}
-		if name == "[Content_Types].xml" {
-			return nil, errors.New("the file is an Excel workbook or another Office document, not CSV: export it as CSV")
+		if name == contentTypes {
+			return nil, &officeFile{files}
 		}
 		all = append(all, name)
 		if pattern == "" || matches(pattern, name) || matches(pattern, path.Base(name)) {

@@ -156,7 +156,7 @@ func TestWrongContainers(t *testing.T) {
 		"zip with password":  {string(locked), "", `f.csv: entry "x.csv" is encrypted: unpack it with its password first`},
 		"zip by LZMA":        {string(odd), "", `f.csv: entry "x.csv" is packed with method 14, only stored and deflated ones can be read: pack the zip again`},
 		"zip of many":        {zipped(t, many...), "", "f.csv: the zip holds 1001 entries, more than 1000"},
-		"an Excel workbook":  {zipped(t, zipEntry{"[Content_Types].xml", "<x/>"}, zipEntry{"xl/workbook.xml", "<x/>"}), "", "f.csv: the file is an Excel workbook or another Office document, not CSV: export it as CSV"},
+		"an Excel workbook":  {zipped(t, zipEntry{"[Content_Types].xml", "<x/>"}, zipEntry{"xl/workbook.xml", "<x/>"}), "", "f.csv: the file is an Excel workbook, not CSV: describe it under xlsx, or export it as CSV"},
 		"entry of no zip":    {text, "*.csv", "f.csv: the file is not a zip, but entry: chooses from one: remove entry, or deliver a zip"},
 		"gzip of repetition": {gz(t, bomb), "", "f.csv: the container expands more than 250 times: that is an attack or a file of nothing but repetition; deliver it plain"},
 		"zstd of repetition": {zst(t, bomb), "", "f.csv: the container expands more than 250 times: that is an attack or a file of nothing but repetition; deliver it plain"},

@@ -133,7 +133,7 @@ func TestCSVWrongFiles(t *testing.T) {
 		{"hour 24", head + "a,1,2026-10-01 24:00:00,\n", `f.csv:2:5: column "occurred_at": instant "2026-10-01 24:00:00": no such date or time of day`},
 		{"other date form", head + "a,1,01.10.2026,\n", `f.csv:2:5: column "occurred_at": instant "01.10.2026": not of the forms 2006-01-02, 2006-01-02 15:04:05[.fff] or 2006-01-02T15:04:05[.fff], with or without an offset; name any other with time_format`},
 		{"epoch date", head + "a,1,1970-01-01 08:00:00,\n", `f.csv:2:5: column "occurred_at": instant "1970-01-01 08:00:00" is in the year 1970: a zero date or a wrong unit (unix or unix_ms?)`},
-		{"an Excel workbook by its old kind", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "f.csv: the file is an old Excel workbook (xls): export it as CSV"},
+		{"an Excel workbook by its old kind", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "f.csv: the file is an old Excel workbook (xls), or an encrypted one: export it as CSV"},
 		{"an HTML page", "\n<!DOCTYPE html><html>", "f.csv: the file is an HTML page, not CSV: it begins \"<!DOCTYPE html><html>\"; a provider answers so when there is no bill or the request was wrong"},
 		{"an XML answer", "<xml><return_code>FAIL</return_code></xml>", "f.csv: the file is an XML document, not CSV: it begins \"<xml><return_code>FAIL</return_code></xml>\"; a provider answers so when there is no bill or the request was wrong"},
 		{"a JSON answer", "{ \"code\": \"NO_STATEMENT_EXIST\" }", "f.csv: the file is a JSON document, not CSV: it begins \"{ \\\"code\\\": \\\"NO_STATEMENT_EXIST\\\" }\"; a provider answers so when there is no bill or the request was wrong"},

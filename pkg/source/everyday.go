@@ -15,6 +15,8 @@ func (s Spec) SameEveryDay() bool {
 		return samePath(s.CSV.Path)
 	case s.Parquet != nil:
 		return samePath(s.Parquet.Path)
+	case s.XLSX != nil:
+		return samePath(s.XLSX.Path)
 	case s.Bill != nil:
 		return samePath(s.Bill.Path)
 	case s.Query != nil:

@@ -22,6 +22,8 @@ func Open(spec Spec, env Env) (Source, error) {
 		return &fileSource{spec: spec, root: env.Root, pattern: spec.CSV.Path, read: readCSV}, nil
 	case KindParquet:
 		return &fileSource{spec: spec, root: env.Root, pattern: spec.Parquet.Path, read: readParquet}, nil
+	case KindXLSX:
+		return &fileSource{spec: spec, root: env.Root, pattern: spec.XLSX.Path, read: readXLSX}, nil
 	case KindBill:
 		return &fileSource{spec: spec, root: env.Root, pattern: spec.Bill.Path, read: readBill}, nil
 	case KindQuery:

@@ -28,6 +28,7 @@ type Spec struct {
 	Kind    Kind
 	CSV     *CSV
 	Parquet *Parquet
+	XLSX    *XLSX
 	Query   *Query
 	Bill    *Bill
 	Columns Columns // not of a bill: its format says what means what

@@ -19,7 +19,7 @@ func TestWrongSpecs(t *testing.T) {
 		spec source.Spec
 		want []source.Problem
 	}{
-		"nothing":         {source.Spec{}, []source.Problem{{"", `kind "" is not known or not described: describe one of csv, parquet, query, bill`}, {"columns.amount", "is missing: name the column of the input"}, {"columns.currency", "is missing: name the column of the input, or a fixed value such as =CNY"}}},
+		"nothing":         {source.Spec{}, []source.Problem{{"", `kind "" is not known or not described: describe one of csv, parquet, xlsx, query, bill`}, {"columns.amount", "is missing: name the column of the input"}, {"columns.currency", "is missing: name the column of the input, or a fixed value such as =CNY"}}},
 		"no path":         {source.Spec{Kind: source.KindCSV, CSV: &source.CSV{}, Columns: columns()}, []source.Problem{{"csv.path", "is missing: name the file, such as bills/{date}.csv"}}},
 		"path word":       {csvSpec(source.CSV{Path: "{day}.csv"}, columns()), []source.Problem{{"csv.path", `path "{day}.csv": {day} is not known: write {date}, or {date:20060102} with the layout of 2 January 2006`}}},
 		"path layout":     {csvSpec(source.CSV{Path: "{date:YYYYMMDD}.csv"}, columns()), []source.Problem{{"csv.path", `path "{date:YYYYMMDD}.csv": {date:YYYYMMDD} is not known: write {date}, or {date:20060102} with the layout of 2 January 2006`}}},
