@@ -3,6 +3,7 @@ package bill
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -18,6 +19,12 @@ func (d *Doc) JSON(arrays ...string) (*text.JSON, error) {
 		return nil, err
 	}
 	return text.NewJSON(in, check, arrays...), nil
+}
+
+// IsEmptyArray reports whether the document is a JSON array of nothing: an empty day of every format whose documents may be
+// an array. It fits all of them, so that only a configuration that names one can read it.
+func (h Head) IsEmptyArray() bool {
+	return len(h.Text) < 64 && strings.Join(strings.Fields(h.Text), "") == "[]"
 }
 
 // Members reads members of JSON objects by their paths, and notes what is wrong with them at their place. It is to JSON

@@ -49,3 +49,10 @@ func TestMembers(t *testing.T) {
 		require.Contains(t, n.problems[i], want[i])
 	}
 }
+
+func TestEmptyArray(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]bool{"[]": true, " [\r\n]\n": true, "\uFEFF[]": true, "[[]]": false, "{}": false, "": false, "[] []": false} {
+		require.Equal(t, want, bill.NewHead([]byte(content)).IsEmptyArray(), content)
+	}
+}
