@@ -177,6 +177,15 @@ func TestCut(t *testing.T) {
 	}
 }
 
+func TestEmptyDay(t *testing.T) {
+	t.Parallel()
+	for _, f := range braintree.Formats() {
+		r := billtest.One(t, f, " [\n]\n")
+		require.False(t, r.Refused(), "%v %v", r.Err, r.Problems)
+		require.Empty(t, r.Rows)
+	}
+}
+
 func TestFits(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]int{objects[0]: 0, "[" + objects[2] + "]": 0, cases[0]: 1, "[\n" + cases[5][:400]: 1} {

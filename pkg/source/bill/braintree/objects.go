@@ -29,10 +29,10 @@ func fitsTransactions(h bill.Head) bool {
 	_, account := e["merchantAccountId"]
 	_, history := e["statusHistory"]
 	_, amount := e["amount"]
-	return !isDispute(e) && (disbursement || account && history || history && amount)
+	return h.IsEmptyArray() || !isDispute(e) && (disbursement || account && history || history && amount)
 }
 
-func fitsDisputes(h bill.Head) bool { return isDispute(element(h)) }
+func fitsDisputes(h bill.Head) bool { return h.IsEmptyArray() || isDispute(element(h)) }
 
 func isDispute(e map[string]string) bool {
 	_, disputed := e["amountDisputed"]

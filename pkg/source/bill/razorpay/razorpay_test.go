@@ -63,9 +63,11 @@ func TestRecon(t *testing.T) {
 
 func TestEmptyDay(t *testing.T) {
 	t.Parallel()
-	r := billtest.One(t, format(), wrapped(0))
-	require.False(t, r.Refused(), "%v %v", r.Err, r.Problems)
-	require.Empty(t, r.Rows)
+	for _, content := range []string{wrapped(0), "[]\n"} {
+		r := billtest.One(t, format(), content)
+		require.False(t, r.Refused(), "%v %v", r.Err, r.Problems)
+		require.Empty(t, r.Rows)
+	}
 }
 
 // A page that is full may be one of several: the largest is refused, the usual one is remarked on, an array is taken.

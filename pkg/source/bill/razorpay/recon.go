@@ -18,9 +18,10 @@ import (
 	"daybreak/pkg/source/text"
 )
 
+const exponents bill.Exponents = "razorpay"
+
 const (
-	exponents bill.Exponents = "razorpay"
-	member                   = "items"
+	member = "items"
 
 	pageMax     = 1000 // items that one answer holds at most
 	pageDefault = 10   // and when the request does not say how many
@@ -36,7 +37,7 @@ func fits(h bill.Head) bool {
 	_, id := p.Element["entity_id"]
 	_, credit := p.Element["credit"]
 	_, settlement := p.Element["settlement_id"]
-	return id && (credit || settlement) || p.Top["entity"] == "collection" && p.Top[member] == "[]"
+	return h.IsEmptyArray() || id && (credit || settlement) || p.Top["entity"] == "collection" && p.Top[member] == "[]"
 }
 
 func isEntity(names ...string) func(bill.Head) bool {

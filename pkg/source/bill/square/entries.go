@@ -16,10 +16,9 @@ import (
 	"daybreak/pkg/source/text"
 )
 
-const (
-	exponents bill.Exponents = "square"
-	member                   = "payout_entries"
-)
+const exponents bill.Exponents = "square"
+
+const member = "payout_entries"
 
 var attrs = []string{"payment_id", "refund_id", "dispute_id", "provider_type", "net"}
 
@@ -31,7 +30,7 @@ func fits(h bill.Head) bool {
 	_, named := p.Top[member]
 	_, payout := p.Element["payout_id"]
 	_, gross := p.Element["gross_amount_money"]
-	return named || payout && gross
+	return h.IsEmptyArray() || named || payout && gross
 }
 
 // holds knows a list of Square by the name of its array and the words of the money in it.
@@ -81,7 +80,7 @@ func read(ctx context.Context, d *bill.Doc, out *bill.Out) error {
 	if envelope := j.Envelope(); !envelope.Get("cursor").None() {
 		e.Problem(envelope, errors.New("this is one page of several: fetch the rest with the cursor, and put the entries of all pages into one array"), "cursor")
 	} else if !envelope.Get("errors").None() {
-		e.Problem(envelope, errors.New("Square answers with errors: fetch the entries again"), "errors")
+		e.Problem(envelope, errors.New("the answer has errors of Square: fetch the entries again"), "errors")
 	}
 	return nil
 }

@@ -64,16 +64,18 @@ func TestEntries(t *testing.T) {
 
 func TestEmptyDay(t *testing.T) {
 	t.Parallel()
-	r := billtest.One(t, format(), `{"payout_entries":[]}`)
-	require.False(t, r.Refused(), "%v %v", r.Err, r.Problems)
-	require.Empty(t, r.Rows)
+	for _, content := range []string{`{"payout_entries":[]}`, "[]\n"} {
+		r := billtest.One(t, format(), content)
+		require.False(t, r.Refused(), "%v %v", r.Err, r.Problems)
+		require.Empty(t, r.Rows)
+	}
 }
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, content, want string }{
 		{"one page of several", `{"payout_entries":[` + entries[0] + `],"cursor":"EMPC"}`, `member "cursor": this is one page of several`},
-		{"errors", `{"errors":[{"code":"X"}],"payout_entries":[]}`, "Square answers with errors"},
+		{"errors", `{"errors":[{"code":"X"}],"payout_entries":[]}`, "the answer has errors of Square"},
 		{"gross − fee is not net", "[" + entry(1, "CHARGE", 100, 3, 98, "USD", "") + "]", "gross 1 − fee 0.03 = 0.97, but net is 0.98"},
 		{"two currencies", "[" + strings.Replace(entries[0], `"USD"},"net`, `"EUR"},"net`, 1) + "]", `member "currency": EUR, but the gross amount is in USD`},
 		{"B63 an unknown type", "[" + entry(1, "MOONSHOT", 1, 0, 1, "USD", "") + "]", `type "MOONSHOT" is not known`},

@@ -28,7 +28,7 @@ func fitsList(h bill.Head) bool {
 	p := text.PeekJSON(h.Text, "data")
 	_, category := p.Element["reporting_category"]
 	_, net := p.Element["net"]
-	return p.Element["object"] == "balance_transaction" || category && net ||
+	return h.IsEmptyArray() || p.Element["object"] == "balance_transaction" || category && net ||
 		p.Top["data"] == "[]" && strings.HasPrefix(p.Top["url"], "/v1/balance_transactions")
 }
 

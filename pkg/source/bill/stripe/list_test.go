@@ -70,9 +70,11 @@ func TestList(t *testing.T) {
 
 func TestListEmptyDay(t *testing.T) {
 	t.Parallel()
-	r := billtest.One(t, list(t), `{"object":"list","data":[`+listEnd)
-	require.False(t, r.Refused(), "%v %v", r.Err, r.Problems)
-	require.Empty(t, r.Rows)
+	for _, content := range []string{`{"object":"list","data":[` + listEnd, "[]\n"} {
+		r := billtest.One(t, list(t), content)
+		require.False(t, r.Refused(), "%v %v", r.Err, r.Problems)
+		require.Empty(t, r.Rows)
+	}
 }
 
 func TestListRefusals(t *testing.T) {
@@ -83,8 +85,7 @@ func TestListRefusals(t *testing.T) {
 		{"nothing says that it is all", `{"object":"list","data":[` + charge + `]}`, `member "has_more": is missing`},
 		{"two pages one after the other", wrapped() + "\n" + wrapped(), "the document goes on after its end"},
 		{"amount − fee is not net", "[" + strings.Replace(charge, "5116", "5115", 1) + "]", `member "net": gross 53 − fee 1.84 = 51.16, but net is 51.15`},
-		{"a fee that its details do not sum to", "[" + strings.Replace(charge, `"fee_details":[]`, `"fee_details":[{"amount":100,"currency":"usd"}]`, 1) + "]",
-			"the details of the fee sum to 1, but the fee is 1.84"},
+		{"a fee that its details do not sum to", "[" + strings.Replace(charge, `"fee_details":[]`, `"fee_details":[{"amount":100,"currency":"usd"}]`, 1) + "]", "the details of the fee sum to 1, but the fee is 1.84"},
 		{"B30 a float", "[" + strings.Replace(charge, "5300", "5300.0", 1) + "]", `"5300.0": want a whole number`},
 		{"B39 a charge whose fee is not known yet", "[" + charge + `,{"id":"ch_9","object":"charge","amount":100,"balance_transaction":null}]`, "is not known yet, and is never 0"},
 		{"another object", "[" + charge + `,{"id":"re_9","object":"refund"}]`, "a refund, not a balance transaction"},
