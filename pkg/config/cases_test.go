@@ -93,8 +93,8 @@ var wrongJob = []wrong{
 		`1:8: jobs[0].timezone: missing; name the zone of the business days, such as Asia/Shanghai`,
 		`1:8: jobs[0].start: missing; give the first business day as YYYY-MM-DD`,
 		`1:8: jobs[0].due: missing; say when a day may be reconciled, such as due: { after: 1, at: "01:00" }`,
-		`1:8: jobs[0].ledger: missing; say where the entries come from: csv, parquet or query`,
-		`1:8: jobs[0].channel: missing; say where the entries come from: csv, parquet or query`,
+		`1:8: jobs[0].ledger: missing; say where the entries come from: csv, parquet, xlsx, query or bill`,
+		`1:8: jobs[0].channel: missing; say where the entries come from: csv, parquet, xlsx, query or bill`,
 	}},
 	{"misspelt key that is needed", replace(good, "timezone:", "time_zon:"), []string{
 		`3:5: jobs[0].time_zon: unknown key; did you mean "timezone"?`,
@@ -216,7 +216,7 @@ var wrongJob = []wrong{
 
 var wrongBooks = []wrong{
 	{"no source", replace(good, "csv: { path: \"ledger/{date}.csv\", columns: { key: no, amount: a, currency: =CNY } }", "{}"), []string{
-		`7:7: jobs[0].ledger: names no source; write csv:, parquet: or query: below it`,
+		`7:7: jobs[0].ledger: names no source; write csv:, parquet:, xlsx:, query: or bill: below it`,
 	}},
 	{"two kinds", replace(good, "    channel:\n", "      query: { sql: SELECT 1, columns: { key: no, amount: a, currency: =CNY } }\n    channel:\n"), []string{
 		`7:7: jobs[0].ledger: names more than one kind of source: csv, query; keep one`,
@@ -224,9 +224,11 @@ var wrongBooks = []wrong{
 	{"unknown kind", replace(good, "    channel:\n      csv:", "    channel:\n      cvs:"), []string{
 		`9:7: jobs[0].channel.cvs: unknown key; did you mean "csv"?`,
 	}},
-	{"bill", replace(good, `csv: { path: "bills/{date}.csv", columns: { key: no, amount: a, currency: =CNY } }`, `bill: { format: alipay-trade }`), []string{
+	{"bill", replace(good, `csv: { path: "bills/{date}.csv", columns: { key: no, amount: a, currency: =CNY } }`, `bill: { format: alipay-trad, types: [], skip: 1 }`), []string{
 		`9:13: jobs[0].channel.bill.path: missing; name the file of a day, such as "bills/{date:20060102}.csv.gz"`,
-		`9:23: jobs[0].channel.bill.format: bill format "alipay-trade" is not known: this version knows none; describe the file with csv: and its columns`,
+		`9:23: jobs[0].channel.bill.format: "alipay-trad" is not known; did you mean "alipay-trade"?`,
+		`9:43: jobs[0].channel.bill.types: names no type of row; name at least one, or remove the key for all`,
+		`9:47: jobs[0].channel.bill.skip: unknown key; known are format, path, entry, types, zone`,
 	}},
 	{"csv options", replace(good, `"ledger/{date}.csv",`, `"ledger/{date}.csv", encoding: utf8, delimiter: ";;", quote: "", skip: -1, zone: Mars, time_format: nice,`), []string{
 		`7:51: jobs[0].ledger.csv.encoding: "utf8" is not known; did you mean "utf-8"?`,

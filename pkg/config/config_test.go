@@ -113,13 +113,17 @@ func TestDesignExample(t *testing.T) {
 
 func TestDesignExampleWithBill(t *testing.T) {
 	t.Parallel()
-	_, err := Load(write(t, replace(designExample, "CHANNEL",
-		`bill: { format: wechatpay-trade, path: "bills/{date:20060102}.csv.gz" }`)))
+	const described = `bill: { format: wechatpay-trade, path: "bills/{date:20060102}.csv.gz" }`
+	spec := load(t, replace(designExample, "CHANNEL", described)).Jobs[0].Source(model.Channel)
+	require.Equal(t, source.KindBill, spec.Kind)
+	require.Equal(t, &source.Bill{Path: "bills/{date:20060102}.csv.gz", Format: "wechatpay-trade"}, spec.Bill)
+
+	_, err := Load(write(t, replace(designExample, "CHANNEL", replace(described, "wechatpay", "wechat"))))
 	var all *Errors
 	require.ErrorAs(t, err, &all)
 	require.Len(t, all.Problems, 1)
 	require.Equal(t, `jobs[0].channel.bill.format`, all.Problems[0].Path)
-	require.Equal(t, `bill format "wechatpay-trade" is not known: this version knows none`, all.Problems[0].What)
+	require.Equal(t, `"wechat-trade" is not known`, all.Problems[0].What)
 	require.Equal(t, 17, all.Problems[0].Line)
 }
 

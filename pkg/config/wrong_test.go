@@ -97,7 +97,7 @@ func TestAllAtOnce(t *testing.T) {
 		`1:14: nats.url: scheme "ftp" is not known; write embedded or nats://…, tls://…`,
 		`2:1: htttp: unknown key; did you mean "http"?`,
 		`3:7: data: must be a single value, is a list; give it one, or remove the key`,
-		`5:5: jobs[0].channel: missing; say where the entries come from: csv, parquet or query`,
+		`5:5: jobs[0].channel: missing; say where the entries come from: csv, parquet, xlsx, query or bill`,
 		`5:11: jobs[0].name: "Big Shop" is not a job name; use 1 to 63 small letters, digits and hyphens, the first a letter or digit`,
 		`6:15: jobs[0].timezone: unknown time zone "Asia/Shangai"; name an IANA zone such as Asia/Shanghai or UTC`,
 		`7:12: jobs[0].start: "2026-02-30" is not a calendar date between 1970-01-01 and 2149-06-06; write it as YYYY-MM-DD`,
