@@ -30,6 +30,15 @@ type statement struct {
 	broken    bool // some figure could not be read: sums mean nothing
 }
 
+// title is the id of the statement, with the page when there are several.
+func (st *statement) title() string {
+	number, last := trim(st.page.Number), trim(st.page.Last)
+	if number == "" || number == "1" && last != "false" && last != "0" {
+		return st.id
+	}
+	return st.id + " page " + text.Clip(number, 10)
+}
+
 // balances are those of one currency that count.
 type balances struct {
 	opening, previous, closing decimal.NullDecimal
@@ -180,9 +189,14 @@ func (p *parser) balance() {
 				st.id, st.account, c)
 			continue
 		}
-		name := fmt.Sprintf("closing balance of %s on %s, statement %s in %s", st.account, b.date, st.id, c)
+		name := fmt.Sprintf("closing balance of %s on %s, statement %s in %s", st.account, b.date, st.title(), c)
 		p.out.Declare(name, b.line, b.closing.Decimal)
 		p.out.Count(name, b.opening.Decimal.Add(st.sums[c]))
+		if _, moved := st.sums[c]; moved && b.closing.Decimal.IsZero() {
+			// The same statement again, in this document or another of the file, doubles any other figure.
+			p.out.Declare("copies of the "+name, b.line, decimal.NewFromInt(1))
+			p.out.Count("copies of the "+name, decimal.NewFromInt(1))
+		}
 	}
 }
 
@@ -205,7 +219,7 @@ func (p *parser) summed() {
 		}
 		bookedCount, bookedSum := t.by(st.booked)
 		allCount, allSum := t.by(st.all)
-		name := fmt.Sprintf("%s of %s, statement %s", t.what, st.account, st.id)
+		name := fmt.Sprintf("%s of %s, statement %s", t.what, st.account, st.title())
 		p.declared("number of "+name, t.of.Count, decimal.NewFromInt(int64(bookedCount)), decimal.NewFromInt(int64(allCount)))
 		if len(st.sums) < 2 {
 			net := bookedSum

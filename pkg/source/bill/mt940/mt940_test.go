@@ -368,6 +368,18 @@ func TestB55CutAnywhere(t *testing.T) {
 	require.ErrorIs(t, r.Err, bill.ErrCut, "only :20: of the next statement is there")
 }
 
+// The same file twice in a zip is refused, also when everything was swept away in the evening.
+func TestSameStatementTwiceInAZip(t *testing.T) {
+	t.Parallel()
+	for _, closing := range []string{"0", "7"} {
+		swept := billtest.Doc{Format: format(t), Content: ":20:X\n:25:ACC1\n:28C:1\n:60F:C260105EUR0,\n:61:260105C" + closing + ",NTRFA1\n:61:260105C5,NTRFA2\n:61:260105D5,NTRFA3\n:62F:C260105EUR" + closing + ",\n"}
+		require.False(t, billtest.Read(t, swept).Refused())
+		require.True(t, billtest.Read(t, swept, swept).Refused())
+		next := billtest.Doc{Format: format(t), Content: strings.ReplaceAll(swept.Content, "260105", "260106")}
+		require.False(t, billtest.Read(t, swept, next).Refused())
+	}
+}
+
 func TestEmptyDay(t *testing.T) {
 	t.Parallel()
 	r := billtest.One(t, format(t), ":20:X\n:25:ACC1 EUR\n:28C:1\n:60F:D260105EUR0,\n:62F:C260106EUR0,00\n")

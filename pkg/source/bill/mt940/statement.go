@@ -250,6 +250,11 @@ func (p *parser) closeStatement() error {
 	}
 	p.out.Declare(name, p.field.line, st.closing.amount)
 	p.out.Count(name, st.opening.amount.Add(st.sum))
+	if st.rows > 0 && st.closing.amount.IsZero() {
+		// The same statement again, in another document of the file, doubles any other figure.
+		p.out.Declare("copies of the "+name, p.field.line, decimal.NewFromInt(1))
+		p.out.Count("copies of the "+name, decimal.NewFromInt(1))
+	}
 	return nil
 }
 
