@@ -157,7 +157,7 @@ func (a *attempt) look(ctx context.Context) (v view, err error) {
 }
 
 func (a *attempt) current(ctx context.Context, day model.Day) (*model.Batch, error) {
-	b, ok, err := a.r.Store.Current(ctx, a.job.Name, day)
+	b, ok, err := a.r.Tables.Current(ctx, a.job.Name, day)
 	if err != nil || !ok {
 		return nil, err
 	}

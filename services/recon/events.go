@@ -68,7 +68,7 @@ func (r *Recon) lastTold(ctx context.Context, job string, day model.Day) (told m
 
 func (r *Recon) changes(ctx context.Context, b model.Batch) iter.Seq2[bus.Message, error] {
 	return func(yield func(bus.Message, error) bool) {
-		for c, err := range r.Store.Changes(ctx, b) {
+		for c, err := range r.Tables.Changes(ctx, b) {
 			var m bus.Message
 			if err == nil {
 				m, err = diffMessage(c.Kind, c.Diff, b)

@@ -1,16 +1,13 @@
 package recon
 
-import (
-	"daybreak/pkg/model"
-	"daybreak/pkg/store"
-)
+import "daybreak/pkg/model"
 
 // judge turns groups into diffs and carried entries and keeps the books of where every entry went.
 type judge struct {
 	batch   *model.Batch
 	rules   model.Rules
 	closed  func(origin model.Day) bool
-	results *store.Results
+	results Results
 	digest  model.PoolDigest
 }
 

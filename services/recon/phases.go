@@ -110,7 +110,7 @@ func (a *attempt) carryIn(ctx context.Context) error {
 		}
 		return fmt.Errorf("%w; compute the days before again: daybreak replay %s %s..%s", errOtherRules, a.job.Name, floor, a.pool.Day)
 	}
-	carried, err := a.r.Store.CarryIn(ctx, a.job.Name, a.day, a.batch.RunID, *a.pool)
+	carried, err := a.r.Tables.CarryIn(ctx, a.job.Name, a.day, a.batch.RunID, *a.pool)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (a *attempt) land(ctx context.Context) error {
 }
 
 func (a *attempt) landSide(ctx context.Context, side model.Side) (model.Seal, error) {
-	landing, err := a.r.Store.Land(ctx, store.LandingID{Job: a.job.Name, Day: a.day, RunID: a.mark.RunID, Side: side})
+	landing, err := a.r.Tables.Land(ctx, store.LandingID{Job: a.job.Name, Day: a.day, RunID: a.mark.RunID, Side: side})
 	if err != nil {
 		return model.Seal{}, err
 	}
@@ -163,7 +163,7 @@ func (a *attempt) landSide(ctx context.Context, side model.Side) (model.Seal, er
 	if err := landing.Close(ctx); err != nil {
 		return model.Seal{}, err
 	}
-	got, err := a.r.Store.SnapshotTotals(ctx, a.job.Name, a.day, a.mark.RunID, side)
+	got, err := a.r.Tables.SnapshotTotals(ctx, a.job.Name, a.day, a.mark.RunID, side)
 	if err != nil {
 		return model.Seal{}, err
 	}
@@ -180,18 +180,18 @@ func (a *attempt) compare(ctx context.Context) error {
 	}
 	b := &a.batch
 	cmp := store.Comparison{Job: b.Job, Day: b.Day, SnapshotID: b.SnapshotID, RunID: b.RunID, Mode: a.job.Rules.Mode}
-	ledger, channel, err := a.r.Store.Exact(ctx, cmp)
+	ledger, channel, err := a.r.Tables.Exact(ctx, cmp)
 	if err != nil {
 		return err
 	}
 	b.Balance.Ledger.Matched.Merge(ledger)
 	b.Balance.Channel.Matched.Merge(channel)
-	results, err := a.r.Store.Results(ctx, b.Job, b.Day, b.RunID, b.Version)
+	results, err := a.r.Tables.Results(ctx, b.Job, b.Day, b.RunID, b.Version)
 	if err != nil {
 		return err
 	}
 	j := &judge{batch: b, rules: a.job.Rules, closed: a.job.WindowClosed(a.day), results: results}
-	if err := a.r.Store.Residue(ctx, cmp, j.group); err != nil {
+	if err := a.r.Tables.Residue(ctx, cmp, j.group); err != nil {
 		results.Abort()
 		return err
 	}
@@ -200,7 +200,7 @@ func (a *attempt) compare(ctx context.Context) error {
 	}
 	b.CarryOut = j.digest.String()
 	if a.committed != nil {
-		_, err = a.r.Store.CarryOverCleared(ctx, *a.committed, b.RunID, b.Version)
+		_, err = a.r.Tables.CarryOverCleared(ctx, *a.committed, b.RunID, b.Version)
 	}
 	return err
 }
@@ -211,7 +211,7 @@ func (a *attempt) commit(ctx context.Context) error {
 		return err
 	}
 	a.batch.CommittedAt = a.r.Clock.Now()
-	return a.r.Store.Commit(ctx, a.batch)
+	return a.r.Tables.Commit(ctx, a.batch)
 }
 
 // publish tells downstream what changed against the version before.

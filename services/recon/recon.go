@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -25,9 +26,9 @@ const Durable = "recon"
 // Options of a Recon. All fields up to Instance are required.
 type Options struct {
 	Jobs       []source.Job
-	Bus        *bus.Bus
+	Bus        Streams
 	Control    *control.Control
-	Store      *store.Store
+	Store      *store.Store // the result tables; see also Tables
 	Clock      clockwork.Clock
 	Instance   string        // names this replica in watermarks and heartbeats
 	Workers    int           // days worked on at once; 2 when zero
@@ -36,6 +37,10 @@ type Options struct {
 	Grace      time.Duration // how long superseded versions stay readable; 24 h when zero
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics
+	// Tables stands in for Store; nil: they are those of Store.
+	Tables Tables
+	// Entropy is what run ids are drawn from besides the time, safe for concurrent use; nil: the system's.
+	Entropy io.Reader
 	// Entered is told, in order, every phase that an attempt has entered, after the watermark says so.
 	Entered func(job string, day model.Day, phase model.Phase)
 }
@@ -66,6 +71,12 @@ func New(opts Options) *Recon {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opts.Tables == nil {
+		opts.Tables = stored{opts.Store}
+	}
+	if opts.Entropy == nil {
+		opts.Entropy = ulid.DefaultEntropy()
+	}
 	r := &Recon{Options: opts, jobs: map[string]source.Job{}, log: opts.Logger.With("service", "recon")}
 	for _, j := range opts.Jobs {
 		r.jobs[j.Name] = j
@@ -85,7 +96,7 @@ func (r *Recon) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.consumer.Run(ctx) })
 	g.Go(func() error { return r.every(ctx, control.BeatEvery, r.beat) })
-	g.Go(func() error { return r.every(ctx, r.Grace/24, r.sweep) })
+	g.Go(func() error { return r.every(ctx, r.Grace/24, r.Sweep) })
 	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("recon: %w", err)
 	}
@@ -111,9 +122,9 @@ func (r *Recon) beat(ctx context.Context) error {
 	return r.Control.Beat(ctx, "recon", r.Instance, r.Clock.Now())
 }
 
-// sweep drops superseded and orphaned rows that are older than the grace period, but never those of a run at work,
+// Sweep drops superseded and orphaned rows that are older than the grace period, but never those of a run at work,
 // however long that takes: a run that begins after the list was made is younger than the grace period.
-func (r *Recon) sweep(ctx context.Context) error {
+func (r *Recon) Sweep(ctx context.Context) error {
 	running := map[string]bool{}
 	for name := range r.jobs {
 		marks, err := r.Control.Watermarks(ctx, name)
@@ -124,7 +135,7 @@ func (r *Recon) sweep(ctx context.Context) error {
 			running[w.RunID] = running[w.RunID] || w.Status == model.Running
 		}
 	}
-	return r.Store.Sweep(ctx, r.Clock.Now().Add(-r.Grace), func(run string) bool { return running[run] })
+	return r.Tables.Sweep(ctx, r.Clock.Now().Add(-r.Grace), func(run string) bool { return running[run] })
 }
 
 // Handle decides about one message. See the package comment.
@@ -148,5 +159,5 @@ func (r *Recon) Handle(ctx context.Context, d bus.Delivery) bus.Verdict {
 
 // newRunID makes a ULID of the clock's time, so that the age of a run can be read from its id.
 func (r *Recon) newRunID() string {
-	return ulid.MustNew(ulid.Timestamp(r.Clock.Now()), ulid.DefaultEntropy()).String()
+	return ulid.MustNew(ulid.Timestamp(r.Clock.Now()), r.Entropy).String()
 }
