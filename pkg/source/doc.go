@@ -37,5 +37,12 @@
 // Parquet columns and query results carry types, and what would lose digits is refused by name: binary floats for money,
 // ids or attributes, and bare integers for instants unless time_format says what they count.
 //
-// Memory does not grow with the number of rows: every kind is read as a stream.
+// Cells of a workbook carry types one by one. A number is the text that is stored: one of more than 15 digits or with an
+// exponent is refused wherever it is wanted, because a spreadsheet made its digits. A number with the format of a date is
+// a wall clock, to the second, and neither an amount nor an id. Hidden rows and columns are data; merged cells, errors and
+// formulas without a stored result are refused. Its places are file!sheet:row:column. A bill that was saved as a workbook
+// is told as what it was, and refused.
+//
+// Memory does not grow with the number of rows: every kind is read as a stream. Of a workbook the table of its shared
+// texts is held, within a bound.
 package source
