@@ -206,7 +206,7 @@ func printSums(out io.Writer, s source.Inspection) {
 		return cmp.Or(cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Type, b.Type))
 	})
 	for _, sum := range s.Sums {
-		t.AppendRow(table.Row{sum.Count, sum.Type, sum.Currency, sum.Amount.String(), sum.Fee.String()})
+		t.AppendRow(table.Row{sum.Count, sum.Type, sum.Currency, sum.Amount.String(), sum.Fee})
 	}
 	for _, currency := range slices.Sorted(maps.Keys(s.Totals)) {
 		total := s.Totals[currency]

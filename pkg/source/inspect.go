@@ -65,7 +65,8 @@ type InspectedSum struct {
 	Currency string          `json:"currency"`
 	Count    uint64          `json:"count"`
 	Amount   decimal.Decimal `json:"amount"`
-	Fee      decimal.Decimal `json:"fee"`
+	Fee      string          `json:"fee,omitempty"` // of the rows that say one, "" when none does
+	fee      decimal.NullDecimal
 }
 
 // InspectedControl is a figure that the bill declares beside what its rows give; either may be missing.
@@ -180,7 +181,8 @@ func (i *inspector) sum(r *bill.Row) {
 	s.Count++
 	s.Amount = s.Amount.Add(r.Amount)
 	if r.Fee.Valid {
-		s.Fee = s.Fee.Add(r.Fee.Decimal)
+		s.fee = decimal.NewNullDecimal(s.fee.Decimal.Add(r.Fee.Decimal))
+		s.Fee = s.fee.Decimal.String()
 	}
 }
 
