@@ -195,22 +195,25 @@ func TestJSONBounds(t *testing.T) {
 		{head: `{"n":"`, body: "é"},
 		{head: `{"data":[],"n":[`, body: "\"x\",\n"},
 	} {
-		_, err := all(NewJSON(bufio.NewReader(e), CheckUTF8, "data"))
+		_, err := all(NewJSON(NewReader(e), CheckUTF8, "data"))
 		require.Error(t, err, e.head)
 		require.Less(t, e.read, 5<<20, e.head)
 	}
 	big := `{"a":"` + strings.Repeat("x", jsonElementBytesMax-8-3) + `"}`
-	_, err := all(newJSON("[" + big + "," + big + "]"))
+	read := func(doc string) ([]string, error) {
+		return all(NewJSON(NewReader(strings.NewReader(doc)), CheckUTF8))
+	}
+	_, err := read("[" + big + "," + big + "]")
 	require.NoError(t, err)
-	_, err = all(newJSON("[" + strings.Replace(big, "x", "xxxxxxxxxxxx", 1) + "]"))
+	_, err = read("[" + strings.Replace(big, "x", "xxxxxxxxxxxx", 1) + "]")
 	require.ErrorContains(t, err, "more than 4 MiB")
 	var many strings.Builder
 	for i := range jsonMembersMax + 1 {
 		fmt.Fprintf(&many, `,"m%d":0`, i)
 	}
-	_, err = all(newJSON("[{" + many.String()[1:] + "}]"))
+	_, err = read("[{" + many.String()[1:] + "}]")
 	require.ErrorContains(t, err, "more than 4096 members")
-	_, err = all(newJSON("[[" + strings.Repeat("0,", jsonValuesMax) + "0]]"))
+	_, err = read("[[" + strings.Repeat("0,", jsonValuesMax) + "0]]")
 	require.ErrorContains(t, err, "more than 65536 values")
 }
 
