@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"daybreak/pkg/bus"
 	"daybreak/pkg/control"
 	"daybreak/pkg/model"
 	"daybreak/pkg/review"
@@ -40,7 +39,7 @@ type Recorder interface {
 // Options of an Auditor. All fields up to Instance are required.
 type Options struct {
 	Jobs     []source.Job
-	Bus      *bus.Bus
+	Bus      Streams
 	Control  *control.Control
 	Conn     driver.Conn // for the auditor's own SQL
 	Records  Recorder
@@ -61,6 +60,15 @@ type Options struct {
 	Durable    string
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics
+	// Tables stand in for those that Conn reaches; nil: these.
+	Tables Tables
+}
+
+func (o Options) reader() reader {
+	if o.Tables != nil {
+		return given{o.Tables}
+	}
+	return tables{o.Conn}
 }
 
 // Auditor looks at jobs. Any number of replicas may run.
@@ -68,7 +76,7 @@ type Auditor struct {
 	Options
 	book    *book
 	counts  *counter
-	tables  tables
+	tables  reader
 	metrics *metrics
 	log     *slog.Logger
 	slots   chan struct{}
@@ -108,7 +116,7 @@ func New(opts Options) *Auditor {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &Auditor{
-		Options: opts, book: newBook(opts.Bus), counts: newCounter(opts.Clock), tables: tables{opts.Conn},
+		Options: opts, book: newBook(opts.Bus), counts: newCounter(opts.Clock), tables: opts.reader(),
 		metrics: newMetrics(opts.Registerer, opts.Jobs), log: opts.Logger.With("service", service),
 		slots: make(chan struct{}, opts.Workers), jobs: map[string]*memory{},
 	}

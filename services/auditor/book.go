@@ -1,8 +1,10 @@
 package auditor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -22,6 +24,10 @@ type findingKey struct {
 	job  string // "" for findings about services
 	day  string // "" for findings about services
 	kind model.AuditKind
+}
+
+func (k findingKey) compare(o findingKey) int {
+	return cmp.Or(strings.Compare(k.job, o.job), strings.Compare(k.day, o.day), strings.Compare(string(k.kind), string(o.kind)))
 }
 
 func keyOf(job string, day model.Day, kind model.AuditKind) findingKey {
@@ -64,14 +70,14 @@ func (e entry) episode() uint64 {
 // book is the state of every finding, folded from the AUDIT stream. It is the same in every replica up to what each has
 // read; what decides is the stream: of two transitions from the same state it keeps the first.
 type book struct {
-	bus *bus.Bus
+	bus Streams
 
 	mu      sync.Mutex
 	seq     uint64
 	entries map[findingKey]entry
 }
 
-func newBook(b *bus.Bus) *book { return &book{bus: b, entries: map[findingKey]entry{}} }
+func newBook(b Streams) *book { return &book{bus: b, entries: map[findingKey]entry{}} }
 
 // refresh reads what was told since the last time. A stream that begins anew below what was read is read from its start.
 func (b *book) refresh(ctx context.Context) error {
@@ -97,11 +103,14 @@ func (b *book) read(ctx context.Context) error {
 }
 
 func (b *book) lastSeq(ctx context.Context) (uint64, error) {
-	s, err := b.bus.JetStream().Stream(ctx, bus.StreamAudit)
+	_, seq, err := b.bus.Last(ctx, bus.StreamAudit, ">")
+	if errors.Is(err, bus.ErrNotFound) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, fmt.Errorf("looking at stream %s: %w", bus.StreamAudit, err)
 	}
-	return s.CachedInfo().State.LastSeq, nil
+	return seq, nil
 }
 
 // take folds one message in. What is no record was published by somebody else and is passed over.

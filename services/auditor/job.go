@@ -334,8 +334,8 @@ func (r *round) follow(ctx context.Context, k findingKey, s *sighting, p policy)
 
 // followGone resolves the findings of days that are no due days of the job any more: start or calendar were changed.
 func (r *round) followGone(ctx context.Context) {
-	for k, e := range r.open {
-		if e.Day == nil || slices.Contains(r.days, *e.Day) {
+	for _, k := range slices.SortedFunc(maps.Keys(r.open), findingKey.compare) {
+		if e := r.open[k]; e.Day == nil || slices.Contains(r.days, *e.Day) {
 			continue
 		}
 		r.follow(ctx, k, nil, policy{now: r.now})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +29,7 @@ type reviewEvents struct {
 }
 
 // read takes in the review events since the last time.
-func (e *reviewEvents) read(ctx context.Context, b *bus.Bus, now time.Time) error {
+func (e *reviewEvents) read(ctx context.Context, b Streams, now time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	from := bus.From{Seq: e.seq + 1}
@@ -79,8 +81,8 @@ func (r *round) reviews(ctx context.Context) error {
 			delete(stored, v.DiffID)
 		}
 	}
-	for _, v := range stored { // missing in the control bucket, or further than it
-		errs = append(errs, r.restore(ctx, v))
+	for _, id := range slices.Sorted(maps.Keys(stored)) { // missing in the control bucket, or further than it
+		errs = append(errs, r.restore(ctx, stored[id]))
 	}
 	return errors.Join(errs...)
 }

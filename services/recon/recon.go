@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -126,7 +128,7 @@ func (r *Recon) beat(ctx context.Context) error {
 // however long that takes: a run that begins after the list was made is younger than the grace period.
 func (r *Recon) Sweep(ctx context.Context) error {
 	running := map[string]bool{}
-	for name := range r.jobs {
+	for _, name := range slices.Sorted(maps.Keys(r.jobs)) {
 		marks, err := r.Control.Watermarks(ctx, name)
 		if err != nil {
 			return err
