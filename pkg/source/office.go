@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"daybreak/pkg/source/bill"
@@ -73,10 +74,8 @@ func (o *officeFile) head(ctx context.Context, size int64, delimiter string) (st
 		return "", nil
 	}
 	sheet := book.Sheets[0]
-	for i := len(book.Sheets) - 1; i >= 0; i-- {
-		if !book.Sheets[i].Hidden {
-			sheet = book.Sheets[i]
-		}
+	if i := slices.IndexFunc(book.Sheets, func(s xlsx.Sheet) bool { return !s.Hidden }); i >= 0 {
+		sheet = book.Sheets[i]
 	}
 	rows, err := book.Rows(sheet)
 	if err != nil {

@@ -111,7 +111,7 @@ func escape(b []byte) (rune, bool) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(string(b[2:escapeLen-1]), 16, 16)
-	return rune(n), err == nil && !(n >= 0xD800 && n < 0xE000)
+	return rune(n), err == nil && (n < 0xD800 || n >= 0xE000) // no half of a pair
 }
 
 var errNoStrings = errors.New("a cell names a shared text that the workbook does not have")
