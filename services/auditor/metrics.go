@@ -60,7 +60,7 @@ func newMetrics(reg prometheus.Registerer, jobs []source.Job) *metrics {
 func (m *metrics) books(f factory) {
 	m.batches = f.gauge("daybreak_batches", "Due business days by where they stand.", "job", "status")
 	m.lag = f.gauge("daybreak_done_lag_batches", "Business days between the newest day that is DONE and the newest that is due.", "job")
-	m.failures = f.gauge("daybreak_consecutive_failures", "Most failed attempts in a row of any day that is not DONE.", "job")
+	m.failures = f.gauge("daybreak_consecutive_failures", "Most failed attempts in a row of any day that is not DONE, save those whose source is overdue.", "job")
 	m.overdue = f.gauge("daybreak_source_overdue_batches", "Days whose source is not there although due.patience is over.", "job")
 	m.unbalanced = f.gauge("daybreak_unbalanced_batches", "Days whose stored result does not account for its sources.", "job")
 	m.deadline = f.gauge("daybreak_next_deadline_timestamp_seconds", "When the first day that is not DONE has to be: due, and due.patience over.", "job")

@@ -138,18 +138,18 @@ func TestASourceThatIsLateAndFailuresInARow(t *testing.T) {
 	b.books.change(func() { b.books.fails[b.days[2]] = fmt.Errorf("bills: %w", source.ErrNotThere) })
 	a, reg := b.registered()
 	b.pass(a)
-	overdue := func(batches float64) map[string]float64 {
+	overdue := func(batches, failures float64) map[string]float64 {
 		return map[string]float64{
-			"daybreak_batches wechat failed": 1, "daybreak_consecutive_failures wechat": 4, "daybreak_source_overdue_batches wechat": batches,
+			"daybreak_batches wechat failed": 1, "daybreak_consecutive_failures wechat": failures, "daybreak_source_overdue_batches wechat": batches,
 		}
 	}
-	requireSamples(t, samples(t, reg), overdue(0))
+	requireSamples(t, samples(t, reg), overdue(0, 4))
 	b.clock.Advance(b.job.Due.Patience)
 	b.pass(a)
-	requireSamples(t, samples(t, reg), overdue(1))
+	requireSamples(t, samples(t, reg), overdue(1, 0))
 	b.books.change(func() { delete(b.books.fails, b.days[2]) })
 	b.pass(a)
-	requireSamples(t, samples(t, reg), overdue(0))
+	requireSamples(t, samples(t, reg), overdue(0, 4))
 }
 
 func TestReviewBacklog(t *testing.T) {

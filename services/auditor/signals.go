@@ -175,7 +175,7 @@ func (t tables) backlog(ctx context.Context, job string, age func(model.Day) str
 type horizon struct {
 	clean    *model.Day // last of the unbroken row of clean days
 	deadline time.Time  // of the first day that is not DONE; zero when there will be none
-	failures int        // most in a row of any day that is not DONE
+	failures int        // most in a row of any day that is not DONE, and not for want of its source
 	overdue  int        // days whose source is not there although patience is over
 }
 
@@ -194,7 +194,9 @@ func (r *round) horizon() horizon {
 			continue
 		}
 		if l.status != statusDone {
-			h.failures = max(h.failures, r.marks[l.day].Failures)
+			if !l.late {
+				h.failures = max(h.failures, r.marks[l.day].Failures)
+			}
 			if done {
 				done, h.deadline = false, r.deadline(l.day)
 			}
