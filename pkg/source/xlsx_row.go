@@ -232,6 +232,33 @@ func plainNumber(s string) (string, error) {
 	return s, nil
 }
 
+// typedDigitsMax is how many digits an amount may have to be told from a computed one after rounding.
+const typedDigitsMax = 12
+
+// typedNumber returns an amount as it was typed. Excel stores a typed 31.15 as 31.149999999999999, the nearest binary
+// fraction in seventeen digits, and itself shows and compares fifteen: at fifteen digits every typed number is back, and
+// shows it by the zeros that it then ends in. What does not end in zeros there, such as a third, was computed and is refused.
+func typedNumber(s string) (string, error) {
+	plain, err := plainNumber(s)
+	if err == nil {
+		return plain, nil
+	}
+	whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	written, parseErr := decimal.NewFromString(s)
+	if parseErr != nil || frac == "" || strings.ContainsAny(s, "eE") {
+		return "", err
+	}
+	places := digitsKept - len(strings.TrimLeft(whole, "0"))
+	if strings.Trim(whole, "0") == "" {
+		places += len(frac) - len(strings.TrimLeft(frac, "0"))
+	}
+	rounded := written.Round(int32(places)).String() //nolint:gosec // a few digits
+	if len(strings.Trim(strings.ReplaceAll(strings.TrimPrefix(rounded, "-"), ".", ""), "0")) > typedDigitsMax {
+		return "", err
+	}
+	return rounded, nil
+}
+
 func (r *xlsxRow) amount(slot int) (decimal.NullDecimal, error) {
 	c, there, err := r.cell(slot)
 	if !there || err != nil {
@@ -241,7 +268,7 @@ func (r *xlsxRow) amount(slot int) (decimal.NullDecimal, error) {
 	case xlsx.Text:
 		return parseMoney(c.Text())
 	case xlsx.Number:
-		s, err := plainNumber(c.Text())
+		s, err := typedNumber(c.Text())
 		if err != nil {
 			return decimal.NullDecimal{}, err
 		}

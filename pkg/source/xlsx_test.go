@@ -5,11 +5,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 	"github.com/xuri/excelize/v2"
 
@@ -163,28 +166,28 @@ func TestCellsThatAreRefused(t *testing.T) {
 	const digits = `these are not those that were written; write the column as text, or export the sheet as CSV`
 	key, one := `<c><v>1</v></c>`, `<c><v>1</v></c>`
 	for name, c := range map[string]struct{ row, want string }{
-		"binary fraction": {key + `<c><v>31.149999999999999</v></c>`, `f.xlsx!S:2:2: column "amount": the number is stored as 31.149999999999999: a spreadsheet keeps 15 digits and makes binary fractions, so ` + digits},
-		"17 digits":       {key + `<c><v>123456789.12345679</v></c>`, `column "amount": the number is stored as 123456789.12345679`},
-		"exponent":        {key + `<c><v>1E-3</v></c>`, `column "amount": the number is stored as 1E-3, with an exponent`},
-		"no number":       {key + `<c><v>1,5</v></c>`, `column "amount": the cell holds "1,5" as a number, which is none`},
-		"amount a date":   {key + `<c s="1"><v>45366</v></c>`, `column "amount": the cell is a date and cannot be an amount: a spreadsheet makes dates of what looks like one`},
-		"amount a truth":  {key + `<c t="b"><v>1</v></c>`, `column "amount": the cell is true or false and cannot be an amount`},
-		"amount missing":  {key, `f.xlsx!S:2:2: column "amount": the amount is empty`},
-		"text amount":     {key + `<c t="str"><v>1,234.50</v></c>`, `amount "1,234.50": only digits and one decimal point are allowed`},
-		"16 digits":       {`<c><v>1234567890123456</v></c>` + one, `f.xlsx!S:2:1: column "key": the number is stored as 1234567890123456: a spreadsheet keeps 15 digits`},
-		"rounded id":      {`<c><v>4.20000123420261E+20</v></c>` + one, `column "key": the number is stored as 4.20000123420261E+20, with an exponent`},
-		"rounded text":    {`<c t="str"><v>4.2E+27</v></c>` + one, `column "key": "4.2E+27" is a number as a spreadsheet rounds it`},
-		"key a fraction":  {`<c><v>1.5</v></c>` + one, `column "key": "1.5" is a number with a fraction and cannot identify`},
-		"key a date":      {`<c s="1"><v>45366</v></c>` + one, `column "key": the cell is a date and cannot identify`},
-		"key a truth":     {`<c t="b"><v>1</v></c>` + one, `column "key": the cell is true or false and cannot identify`},
-		"key missing":     {`<c/>` + one, `f.xlsx!S:2:1: column "key": key is empty, but the match key needs it`},
-		"error":           {`<c t="e"><v>#N/A</v></c>` + one, `column "key": the cell holds the error #N/A: mend the sheet`},
-		"formula":         {key + `<c><f>A1+1</f></c>`, `column "amount": the result of the cell's formula is not stored: open the workbook in Excel and save it`},
-		"bare number":     {key + one + `<c><v>45366</v></c>`, `column "occurred_at": the cell is the bare number 45366: give it the format of a date`},
-		"time of day":     {key + one + `<c s="2"><v>0.5</v></c>`, `f.xlsx!S:2:3: column "occurred_at": instant "1899-12-31 12:00:00" is in the year 1899`},
-		"negative date":   {key + one + `<c s="2"><v>-1</v></c>`, `serial number "-1" is no date`},
-		"instant a truth": {key + one + `<c t="b"><v>1</v></c>`, `the cell is true or false and cannot be an instant`},
-		"replaced":        {`<c t="str"><v>a&#xFFFD;</v></c>` + one, "replacement character"},
+		"a computed third": {key + `<c><v>31.333333333333332</v></c>`, `f.xlsx!S:2:2: column "amount": the number is stored as 31.333333333333332: a spreadsheet keeps 15 digits and makes binary fractions, so ` + digits},
+		"17 digits":        {key + `<c><v>123456789.12345679</v></c>`, `column "amount": the number is stored as 123456789.12345679`},
+		"exponent":         {key + `<c><v>1E-3</v></c>`, `column "amount": the number is stored as 1E-3, with an exponent`},
+		"no number":        {key + `<c><v>1,5</v></c>`, `column "amount": the cell holds "1,5" as a number, which is none`},
+		"amount a date":    {key + `<c s="1"><v>45366</v></c>`, `column "amount": the cell is a date and cannot be an amount: a spreadsheet makes dates of what looks like one`},
+		"amount a truth":   {key + `<c t="b"><v>1</v></c>`, `column "amount": the cell is true or false and cannot be an amount`},
+		"amount missing":   {key, `f.xlsx!S:2:2: column "amount": the amount is empty`},
+		"text amount":      {key + `<c t="str"><v>1,234.50</v></c>`, `amount "1,234.50": only digits and one decimal point are allowed`},
+		"16 digits":        {`<c><v>1234567890123456</v></c>` + one, `f.xlsx!S:2:1: column "key": the number is stored as 1234567890123456: a spreadsheet keeps 15 digits`},
+		"rounded id":       {`<c><v>4.20000123420261E+20</v></c>` + one, `column "key": the number is stored as 4.20000123420261E+20, with an exponent`},
+		"rounded text":     {`<c t="str"><v>4.2E+27</v></c>` + one, `column "key": "4.2E+27" is a number as a spreadsheet rounds it`},
+		"key a fraction":   {`<c><v>1.5</v></c>` + one, `column "key": "1.5" is a number with a fraction and cannot identify`},
+		"key a date":       {`<c s="1"><v>45366</v></c>` + one, `column "key": the cell is a date and cannot identify`},
+		"key a truth":      {`<c t="b"><v>1</v></c>` + one, `column "key": the cell is true or false and cannot identify`},
+		"key missing":      {`<c/>` + one, `f.xlsx!S:2:1: column "key": key is empty, but the match key needs it`},
+		"error":            {`<c t="e"><v>#N/A</v></c>` + one, `column "key": the cell holds the error #N/A: mend the sheet`},
+		"formula":          {key + `<c><f>A1+1</f></c>`, `column "amount": the result of the cell's formula is not stored: open the workbook in Excel and save it`},
+		"bare number":      {key + one + `<c><v>45366</v></c>`, `column "occurred_at": the cell is the bare number 45366: give it the format of a date`},
+		"time of day":      {key + one + `<c s="2"><v>0.5</v></c>`, `f.xlsx!S:2:3: column "occurred_at": instant "1899-12-31 12:00:00" is in the year 1899`},
+		"negative date":    {key + one + `<c s="2"><v>-1</v></c>`, `serial number "-1" is no date`},
+		"instant a truth":  {key + one + `<c t="b"><v>1</v></c>`, `the cell is true or false and cannot be an instant`},
+		"replaced":         {`<c t="str"><v>a&#xFFFD;</v></c>` + one, "replacement character"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -400,4 +403,28 @@ func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.TotalAlloc
+}
+
+// An amount is what was typed: Excel stores the nearest binary fraction in up to seventeen digits. Every typed amount of
+// twelve digits comes back, which strconv proves by making the same text that Excel stores.
+func TestTypedAmounts(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // a test
+	amounts := []string{"31.15", "-31.15", "0.07", "0.1", "8.2", "19.99", "4.35", "1.005", "222228.53", "1234567890.12", "0.00001", "-0.3", "100"}
+	for range 2000 {
+		amounts = append(amounts, fmt.Sprintf("%d.%02d", rng.Int64N(10_000_000_000), 1+rng.IntN(99)))
+	}
+	rows := ""
+	for i, a := range amounts {
+		f, err := strconv.ParseFloat(a, 64)
+		require.NoError(t, err)
+		stored := strings.TrimRight(strconv.FormatFloat(f, 'f', max(0, 17-len(strings.TrimLeft(strings.Split(strings.TrimPrefix(a, "-"), ".")[0], "0"))), 64), "0")
+		rows += fmt.Sprintf(`<row r="%d"><c><v>%d</v></c><c><v>%s</v></c></row>`, i+2, i, strings.TrimSuffix(stored, "."))
+	}
+	got, _, err := readXLSX(t, sheetXML(t, header("key", "amount")+rows), source.XLSX{}, columns())
+	require.NoError(t, err)
+	require.Len(t, got, len(amounts))
+	for i, e := range got {
+		require.True(t, decimal.RequireFromString(amounts[i]).Equal(e.Amount), "%s became %s", amounts[i], e.Amount)
+	}
 }
