@@ -123,9 +123,10 @@ func NewCommittedEvent(b Batch, events uint64, full bool) (Event, error) {
 	})
 }
 
-// NewFailedEvent tells that an attempt failed; one per run.
+// NewFailedEvent tells that an attempt failed; one per run and holding, as a run that committed and could not be finished
+// is taken up again by another holder, which may fail in its own way.
 func NewFailedEvent(job string, day Day, w Watermark, at time.Time) (Event, error) {
-	id := digest("event", BatchID(job, day), w.RunID, string(BatchFailed))[:32]
+	id := digest("event", BatchID(job, day), w.RunID, strconv.FormatUint(w.Fence, 10), string(BatchFailed))[:32]
 	return newEvent(id, job, "batch", BatchFailed, BatchID(job, day), at, BatchData{
 		BatchID: BatchID(job, day), Job: job, Day: day, RunID: w.RunID, Version: w.Version, Fence: w.Fence, Cause: w.Cause,
 		Error: w.Error,

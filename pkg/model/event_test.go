@@ -198,6 +198,20 @@ func TestEveryEventFollowsItsSchema(t *testing.T) {
 	check(model.NewFailedEvent("j", 20000, model.Watermark{RunID: "r2", Fence: 8, Cause: model.CauseReplay, Error: "no bill"}, at))
 }
 
+// A run that committed and cannot be finished fails once for every holder that tries: each failure is heard.
+func TestEveryFailureOfARunIsAnEventOfItsOwn(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1, 0)
+	id := func(w model.Watermark) string {
+		e, err := model.NewFailedEvent("j", 20000, w, at)
+		require.NoError(t, err)
+		return e.ID
+	}
+	first := id(model.Watermark{RunID: "r", Fence: 7, Error: "no answer"})
+	require.Equal(t, first, id(model.Watermark{RunID: "r", Fence: 7, Error: "no answer"}), "told again, it is the same")
+	require.NotEqual(t, first, id(model.Watermark{RunID: "r", Fence: 9, Error: "no space"}))
+}
+
 func TestSchemasRefuseMoneyAsANumberAndHalfEvents(t *testing.T) {
 	t.Parallel()
 	require.Nil(t, model.Schema("nothing"))

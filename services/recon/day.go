@@ -278,7 +278,7 @@ func (a *attempt) fail(ctx context.Context, cause error) error {
 	now := a.r.Clock.Now()
 	a.mark.Status, a.mark.FinishedAt, a.mark.BeatAt, a.mark.Error = model.Failed, &now, now, cause.Error()
 	a.mark.Failures++
-	a.mark.Sources = a.seen
+	a.mark.Sources, a.mark.Fence = a.seen, a.holding.Fence()
 	if err := a.holding.Save(ctx, a.mark); err != nil {
 		return err
 	}
