@@ -334,7 +334,7 @@ func TestSample(t *testing.T) {
 	require.Equal(t, Sample(), string(text), "deploy/daybreak.example.yaml and pkg/config/sample.yaml must be the same")
 	c, err := Load(example)
 	require.NoError(t, err)
-	require.Len(t, c.Jobs, 2)
+	require.Len(t, c.Jobs, 3)
 	require.Equal(t, source.KindParquet, c.Jobs[1].Ledger.Kind)
 	require.Equal(t, source.KindQuery, c.Jobs[1].Channel.Kind)
 	require.Equal(t, []string{"key", "type"}, c.Jobs[1].Rules.Key)
