@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,13 @@ func decodeRows(t *testing.T, text string) []map[string]any {
 // background runs services until stop, which gives their exit code.
 func (i *installation) background(name string) (stop func() int) {
 	i.t.Helper()
+	stop, _ = i.listening(name)
+	return stop
+}
+
+// listening is background that also tells where it serves HTTP.
+func (i *installation) listening(name string) (stop func() int, addr string) {
+	i.t.Helper()
 	log := listenFor(`"msg":"running"`)
 	ctx, cancel := context.WithCancel(i.t.Context())
 	code := make(chan int, 1)
@@ -88,11 +96,12 @@ func (i *installation) background(name string) (stop func() int) {
 	case <-time.After(time.Minute):
 		i.t.Fatalf("%s does not come up: %s", name, log)
 	}
+	addr = regexp.MustCompile(`"msg":"running".*"http":"([^"]+)"`).FindStringSubmatch(log.String())[1]
 	stop = func() int {
 		cancel()
 		return <-code
 	}
-	return stop
+	return stop, addr
 }
 
 // diffsOf are the current diffs of all jobs as faults, to be held against those planted.
