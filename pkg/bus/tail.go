@@ -128,7 +128,11 @@ func (t *tail) consumer(ctx context.Context) (jetstream.Consumer, error) {
 	return cons, err
 }
 
+// remove tidies up. Whoever has few rights has none to delete consumers, and leaves his to expire.
 func (t *tail) remove(ctx context.Context, name string) {
+	if t.bus.opts.Prepared {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.bus.opts.Timeout)
 	defer cancel()
 	if err := t.stream.DeleteConsumer(ctx, name); err != nil {

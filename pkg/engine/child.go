@@ -38,6 +38,7 @@ const (
 type childConfig struct {
 	Lib      string `json:"lib"`
 	Dir      string `json:"dir"`
+	Config   string `json:"config,omitempty"`
 	User     string `json:"user"`
 	Password string `json:"password"`
 	Parallel int    `json:"parallel"`
@@ -142,7 +143,7 @@ func openServer(cfg childConfig, logger *slog.Logger) (*chhttp.Server, error) {
 	}
 	path := filepath.Join(cfg.Dir, "store")
 	srv, err := chhttp.New(lib, chhttp.Options{
-		Path: path, User: cfg.User, Password: cfg.Password, Parallel: cfg.Parallel, Logger: logger,
+		Path: path, ConfigFile: cfg.Config, User: cfg.User, Password: cfg.Password, Parallel: cfg.Parallel, Logger: logger,
 	})
 	if errors.Is(err, chdb.ErrConnect) {
 		return nil, fmt.Errorf("%w: it is damaged or used by a ClickHouse that is not ours", err)

@@ -28,6 +28,10 @@ type CHOptions struct {
 	CacheDir string
 	// Progress gets a line while the library is fetched; nil is silent.
 	Progress io.Writer
+	// ConfigFile is a server configuration (users, profiles, quotas, grants) that
+	// the engine works under; empty means its own. Whoever connects is the user
+	// `default` of that file.
+	ConfigFile string
 	// Parallel bounds the statements that run at once; 0 means 32. Others wait.
 	Parallel int
 	Logger   *slog.Logger
@@ -69,7 +73,7 @@ func StartClickHouse(ctx context.Context, opt CHOptions) (*ClickHouse, error) {
 		return nil, err
 	}
 	c := &ClickHouse{
-		cfg:     childConfig{Lib: lib, Dir: dir, User: "daybreak", Password: newPassword(), Parallel: opt.Parallel},
+		cfg:     childConfig{Lib: lib, Dir: dir, Config: opt.ConfigFile, User: "daybreak", Password: newPassword(), Parallel: opt.Parallel},
 		log:     cmp.Or(opt.Logger, slog.Default()),
 		clock:   opt.Clock,
 		stopped: make(chan struct{}),

@@ -82,9 +82,12 @@ func Load(path string) (*Lib, error) {
 }
 
 // Connect opens one more connection to the data path. All connections of a
-// process must name the same path.
-func (l *Lib) Connect(path string) (*Conn, error) {
+// process must name the same path and the same configuration file ("" for none).
+func (l *Lib) Connect(path, config string) (*Conn, error) {
 	args := [][]byte{[]byte("clickhouse\x00"), []byte("--path=" + path + "\x00")}
+	if config != "" {
+		args = append(args, []byte("--config-file="+config+"\x00"))
+	}
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	argv := make([]ptr, len(args))

@@ -15,7 +15,7 @@ import (
 
 // run executes the statement on a connection of its own.
 func (s *Server) run(ctx context.Context, out *response, req *request) error {
-	conn, err := s.lib.Connect(s.opt.Path)
+	conn, err := s.lib.Connect(s.opt.Path, s.opt.ConfigFile)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,9 @@ import (
 // Options say what to serve and to whom.
 type Options struct {
 	// Path is the engine's data path.
-	Path           string
+	Path string
+	// ConfigFile is a server configuration for the engine, "" for its own.
+	ConfigFile     string
 	User, Password string
 	// Parallel bounds the statements that run at once; 0 means 32.
 	Parallel int
@@ -45,7 +47,7 @@ type Server struct {
 
 // New opens the data path and asks the engine for its version.
 func New(lib *chdb.Lib, opt Options) (*Server, error) {
-	control, err := lib.Connect(opt.Path)
+	control, err := lib.Connect(opt.Path, opt.ConfigFile)
 	if err != nil {
 		return nil, err
 	}
