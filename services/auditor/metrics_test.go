@@ -250,3 +250,33 @@ func TestRunIsReadyBeforeTheFirstLookIsOver(t *testing.T) {
 	cancel()
 	require.NoError(t, <-done)
 }
+
+// The deadline jumps over a weekend and a holiday at the end of a month, and nothing is late meanwhile.
+func TestHorizonAtTheEndOfAMonth(t *testing.T) {
+	t.Parallel()
+	job := pureJob()
+	day := func(month time.Month, d int) model.Day { return model.NewDay(2026, month, d) }
+	job.Start, job.Calendar = day(time.May, 1), model.WeekdayCalendar()
+	job.Calendar.Holidays = map[model.Day]bool{day(time.June, 1): true}
+	friday := day(time.May, 29)
+	a := New(Options{Jobs: []source.Job{{Job: job}}})
+	at := func(now time.Time, statuses ...string) horizon {
+		r := &round{a: a, job: source.Job{Job: job}, now: now, marks: map[model.Day]model.Watermark{}}
+		for i, s := range statuses {
+			r.looks = append(r.looks, &look{day: job.Calendar.Add(friday, i), status: s})
+		}
+		return r.horizon()
+	}
+	due := func(d model.Day) time.Time { return job.DueAt(d).Add(job.Due.Patience) }
+	sunday := at(day(time.May, 31).UTC().Add(12*time.Hour), statusDone)
+	require.Equal(t, due(day(time.June, 2)), sunday.deadline, "the next business day is Tuesday's")
+	require.Equal(t, friday, *sunday.clean)
+	first := at(job.DueAt(day(time.June, 2)).Add(time.Minute), statusDone, statusDue)
+	require.Equal(t, due(day(time.June, 2)), first.deadline)
+	require.Equal(t, friday, *first.clean)
+	after := at(job.DueAt(day(time.June, 2)).Add(time.Hour), statusDone, statusDone)
+	require.Equal(t, due(day(time.June, 3)), after.deadline)
+	skipped := at(job.DueAt(day(time.June, 2)).Add(time.Hour), statusSkipped, statusFailed)
+	require.Equal(t, due(day(time.June, 2)), skipped.deadline)
+	require.Nil(t, skipped.clean)
+}
