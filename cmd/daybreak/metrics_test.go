@@ -102,17 +102,17 @@ func get(t *testing.T, addr, path string, status int) string {
 	return string(text)
 }
 
-func (p page) sum(prefix string, parts ...string) (sum float64, n int) {
+func (p page) sum(prefix string, parts ...string) (added float64, n int) {
 	for name, v := range p.samples {
 		ok := strings.HasPrefix(name, prefix+"{")
 		for _, part := range parts {
 			ok = ok && strings.Contains(name, part)
 		}
 		if ok {
-			sum, n = sum+v, n+1
+			added, n = added+v, n+1
 		}
 	}
-	return sum, n
+	return added, n
 }
 
 // ready waits until a process is, and its auditor has been through a look at every job.
