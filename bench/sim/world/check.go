@@ -1,0 +1,351 @@
+package world
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"daybreak/bench/accept/oracle"
+	"daybreak/bench/sim/mem"
+	"daybreak/pkg/bus"
+	"daybreak/pkg/model"
+)
+
+// final holds the world against the guarantees once faults have stopped and everything had time to settle.
+func (w *World) final() {
+	open := w.openFindings()
+	for _, b := range w.jobs {
+		well := w.settled(b, open)
+		w.truth(b, well)
+		for _, day := range well {
+			w.balances(b, day)
+			w.rebuilt(b, day)
+		}
+		w.triggers(b)
+	}
+	w.reviewed()
+	w.dead()
+}
+
+// openFindings are the standing findings by job and day.
+func (w *World) openFindings() map[mem.Place][]model.Audit {
+	last := map[string]model.Audit{}
+	for _, m := range w.streams[bus.StreamAudit].all {
+		var a model.Audit
+		if err := json.Unmarshal(m.Body, &a); err != nil {
+			w.violate("%s holds no finding: %v", m.Subject, err)
+		}
+		last[m.Subject] = a
+	}
+	out := map[mem.Place][]model.Audit{}
+	for _, s := range slices.Sorted(maps.Keys(last)) {
+		if a := last[s]; !a.Resolved && a.Day != nil {
+			p := mem.Place{Job: a.Job, Day: *a.Day}
+			out[p] = append(out[p], a)
+		}
+	}
+	return out
+}
+
+// settled: every due day is DONE, or a finding names it (G2). Without an excuse there is no finding either. It returns
+// the days that are DONE and clean, up to the first that is not: what comes after rests on that one.
+func (w *World) settled(b *book, open map[mem.Place][]model.Audit) (well []model.Day) {
+	excuses, broken := w.watch.excuses[b.job.Name], false
+	for _, day := range b.job.DueDays(b.job.Start, w.now()) {
+		p := mem.Place{Job: b.job.Name, Day: day}
+		var m model.Watermark
+		begun := w.bucket.get("day."+b.job.Name+"."+day.String(), &m)
+		done := begun && m.Status == model.Done
+		switch {
+		case !done && len(open[p]) == 0:
+			w.violate("G2: %s %s is %q and nobody says so", b.job.Name, day, m.Status)
+		case (!done || len(open[p]) > 0) && len(excuses) == 0:
+			w.violate("G2: %s %s is %q with findings %v, without any reason", b.job.Name, day, m.Status, kinds(open[p]))
+		}
+		broken = broken || !done || len(open[p]) > 0
+		if !broken {
+			well = append(well, day)
+		}
+	}
+	return well
+}
+
+func kinds(all []model.Audit) (out []string) {
+	for _, a := range all {
+		out = append(out, string(a.Kind)+": "+a.Detail)
+	}
+	return out
+}
+
+// truth holds what is shown against what an independent oracle makes of the sources (G3).
+func (w *World) truth(b *book, well []model.Day) {
+	var days []oracle.Day
+	for _, day := range well {
+		days = append(days, oracle.Day{Ledger: plain(w.sealed(b, day, model.Ledger)), Channel: plain(w.sealed(b, day, model.Channel))})
+	}
+	for i, want := range b.rules().Compare(days) {
+		p := mem.Place{Job: b.job.Name, Day: well[i]}
+		_, _, rows, _ := w.db.Visible(p)
+		var have, should, pool, waits []string
+		for _, d := range rows.Diffs {
+			if d.State == model.Open {
+				have = append(have, fmt.Sprintf("%s %s %s %d/%d %s %s %s %q/%q from %s", d.Key, d.Kind, d.Currency, d.LedgerCount, d.ChannelCount,
+					text(d.LedgerAmount), text(d.ChannelAmount), text(d.Delta), d.LedgerStatus, d.ChannelStatus, d.Origin))
+			}
+		}
+		for _, d := range want.Diffs {
+			should = append(should, fmt.Sprintf("%s %s %s %d/%d %s %s %s %q/%q from %s", d.Key, d.Kind, d.Currency, d.LedgerCount, d.ChannelCount,
+				d.Ledger, d.Channel, d.Delta, d.LedgerStatus, d.ChannelStatus, well[d.Origin]))
+		}
+		for _, e := range rows.Pool {
+			pool = append(pool, fmt.Sprintf("%s %s %s %s from %s", e.Side, e.Key, e.Amount, e.Currency, e.Origin))
+		}
+		for _, e := range want.Pool {
+			waits = append(waits, fmt.Sprintf("%s %s %s %s from %s", e.Side, e.Key, e.Amount, e.Currency, well[e.Origin]))
+		}
+		w.same("G3: the diffs of "+p.Job+" "+p.Day.String(), have, should)
+		w.same("G3: the pool of "+p.Job+" "+p.Day.String(), pool, waits)
+	}
+}
+
+// sealed is the version of a file that the committed snapshot holds. It is one that the file had, whole: a correction that
+// leaves count and totals as they were is not looked for, so it need not be the last.
+func (w *World) sealed(b *book, day model.Day, side model.Side) []model.Entry {
+	p := mem.Place{Job: b.job.Name, Day: day}
+	batch, _ := w.db.Newest(p)
+	var held []string
+	for _, r := range w.db.Get(p, batch.SnapshotID).Entries {
+		if r.Side == side && !r.Carried {
+			held = append(held, lineOf(r.Entry))
+		}
+	}
+	slices.Sort(held)
+	for _, version := range slices.Backward(b.sheet(side, day).versions) {
+		var lines []string
+		for _, e := range entriesOf(day, side, version) {
+			lines = append(lines, lineOf(e))
+		}
+		slices.Sort(lines)
+		if slices.Equal(lines, held) {
+			return version
+		}
+	}
+	w.violate("G3: the snapshot of %s %s %s is no version of its file:\n\t%s", p.Job, day, side, strings.Join(held, "\n\t"))
+	return nil
+}
+
+func lineOf(e model.Entry) string {
+	return fmt.Sprintf("%s:%d %s %s %s %s %s", e.File, e.Line, e.Key, e.Amount, e.Currency, e.Status, e.Origin)
+}
+
+func text(d decimal.NullDecimal) string {
+	if !d.Valid {
+		return ""
+	}
+	return d.Decimal.String()
+}
+
+func (w *World) same(what string, have, want []string) {
+	slices.Sort(have)
+	slices.Sort(want)
+	if !slices.Equal(have, want) {
+		w.violate("%s: shown\n\t%s\nin truth\n\t%s", what, strings.Join(have, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// balances: what is DONE and clean accounts for every entry and every unit of its sources (G7).
+func (w *World) balances(b *book, day model.Day) {
+	p := mem.Place{Job: b.job.Name, Day: day}
+	batch, ok := w.db.Newest(p)
+	if !ok {
+		w.violate("G7: %s %s is DONE and nothing is committed", p.Job, day)
+		return
+	}
+	run := w.db.Get(p, batch.RunID)
+	gone, pooled := map[string]bool{}, map[string]bool{}
+	for _, d := range run.Diffs {
+		if d.State == model.Open {
+			gone[d.Key] = true
+		}
+	}
+	for _, e := range run.Pool {
+		pooled[e.Key] = true
+	}
+	books := map[string]decimal.Decimal{} // by side and currency: in less out
+	count := map[string]int{}
+	put := func(e model.Entry, n int64) {
+		k := string(e.Side) + " " + e.Currency
+		books[k] = books[k].Add(e.Amount.Mul(decimal.New(n, 0)))
+		count[k] += int(n)
+	}
+	for _, side := range model.Sides {
+		for _, e := range entriesOf(day, side, b.sheet(side, day).live()) {
+			put(e, 1)
+		}
+	}
+	for _, r := range w.db.Get(p, batch.SnapshotID).Entries {
+		if !r.Carried && !gone[r.Key] && !pooled[r.Key] {
+			put(r.Entry, -1)
+		}
+	}
+	for _, r := range run.Entries {
+		if !r.Carried {
+			continue
+		}
+		put(r.Entry, 1)
+		if !gone[r.Key] && !pooled[r.Key] {
+			put(r.Entry, -1)
+		}
+	}
+	for _, e := range run.Pool {
+		put(e, -1)
+	}
+	for _, d := range run.Diffs {
+		for _, a := range d.Amounts {
+			if d.State != model.Open {
+				continue
+			}
+			l, c := "ledger "+a.Currency, "channel "+a.Currency
+			books[l], books[c] = books[l].Sub(a.Ledger), books[c].Sub(a.Channel)
+			count[l], count[c] = count[l]-int(a.LedgerCount), count[c]-int(a.ChannelCount)
+		}
+	}
+	for k, left := range books {
+		if !left.IsZero() || count[k] != 0 {
+			w.violate("G7: %s %s is DONE without finding, and %d entries %s of %s are unaccounted for", p.Job, day, count[k], left, k)
+		}
+	}
+}
+
+// rebuilt: the events make the table (G5).
+func (w *World) rebuilt(b *book, day model.Day) {
+	p := mem.Place{Job: b.job.Name, Day: day}
+	table, ids := map[string]model.DiffData{}, map[string]bool{}
+	batch := model.BatchID(p.Job, p.Day)
+	var closed model.BatchData
+	for _, m := range w.streams[bus.StreamDiffs].all {
+		var e model.Event
+		if json.Unmarshal(m.Body, &e) != nil || ids[e.ID] {
+			continue
+		}
+		ids[e.ID] = true
+		var d model.DiffData
+		if json.Unmarshal(e.Data, &d) != nil || d.BatchID != batch {
+			continue
+		}
+		switch e.Type {
+		case "daybreak.diff.opened", "daybreak.diff.changed":
+			table[d.DiffID] = d
+		case "daybreak.diff.cleared":
+			delete(table, d.DiffID)
+		case "daybreak.batch.committed":
+			closed = model.BatchData{}
+			_ = json.Unmarshal(e.Data, &closed)
+			maps.DeleteFunc(table, func(_ string, d model.DiffData) bool { return closed.Full && d.Version < closed.Version })
+		}
+	}
+	version, run, rows, _ := w.db.Visible(p)
+	if closed.Version != version || closed.RunID != run {
+		w.violate("G5: %s shows version %d of run %s, the events end with version %d of run %s", batch, version, run, closed.Version, closed.RunID)
+	}
+	var have, want []string
+	line := func(d model.DiffData) string {
+		return fmt.Sprintf("%s %s %s %s %s %s from %s", d.Key, d.Kind, d.Currency, text(d.LedgerAmount), text(d.ChannelAmount), d.Detail, d.Origin)
+	}
+	for _, d := range table {
+		have = append(have, line(d))
+	}
+	for _, d := range rows.Diffs {
+		if d.State == model.Open {
+			want = append(want, line(d.DataOf()))
+		}
+	}
+	w.same("G5: the events of "+batch, have, want)
+}
+
+// triggers: one message is answered by one run (G2, as in Chronos: missed and extra).
+func (w *World) triggers(b *book) {
+	buried := w.buried()
+	for _, day := range b.job.DueDays(b.job.Start, w.now()) {
+		p := mem.Place{Job: b.job.Name, Day: day}
+		var before mark
+		answered := map[uint64]bool{}
+		for _, m := range w.watch.marks[p] {
+			answered[m.Trigger] = true
+			if m.Status != model.Done || m.RunID == before.RunID {
+				continue
+			}
+			if before.RunID != "" && m.Trigger == before.Trigger && w.pulled(p, m.Committed) && w.pulled(p, before.Committed) {
+				w.violate("G2: message %d of %s made run %s after run %s", m.Trigger, model.BatchID(p.Job, p.Day), m.RunID, before.RunID)
+			}
+			before = m
+		}
+		for _, l := range w.days.letters {
+			if l.Subject == "day.replay."+p.Job+"."+p.Day.String() && w.watch.poison[l.seq] == "" && !answered[l.seq] && !w.early(buried[fmt.Sprintf("dead/%d", l.seq)]) && len(w.watch.excuses[p.Job]) == 0 {
+				w.violate("G2: replay %d of %s was never answered", l.seq, model.BatchID(p.Job, p.Day))
+			}
+		}
+	}
+}
+
+func (w *World) pulled(p mem.Place, run string) bool {
+	return slices.ContainsFunc(w.db.Batches[p], func(b model.Batch) bool { return b.RunID == run && b.SnapshotID == run })
+}
+
+// reviewed: no step that was made is lost, in the bucket, in the table, among the events (G4).
+func (w *World) reviewed() {
+	told := map[string]bool{}
+	for _, m := range w.streams[bus.StreamDiffs].all {
+		told[m.ID] = true
+	}
+	for id, want := range w.watch.promise {
+		var kept model.Review
+		if !w.bucket.get("review."+want.Job+"."+want.Day.String()+"."+id, &kept) || kept.Step < want.Step {
+			w.violate("G4: step %d of the review of %s is not kept", want.Step, want.Key)
+		}
+		if _, ok := w.db.Reviews[id][want.Step]; !ok {
+			w.violate("G4: step %d of the review of %s is not in the table", want.Step, want.Key)
+		}
+		e, err := model.NewReviewEvent(model.Diff{Job: want.Job, Day: want.Day, ID: id}, want)
+		if err != nil || !told[e.ID] {
+			w.violate("G4: step %d of the review of %s was not told", want.Step, want.Key)
+		}
+		p := mem.Place{Job: want.Job, Day: want.Day}
+		if _, _, rows, _ := w.db.Visible(p); !slices.ContainsFunc(rows.Diffs, func(d mem.Diff) bool { return d.ID == id }) {
+			w.violate("G4: diff %s is under review and is gone", want.Key)
+		}
+	}
+}
+
+// buried are the reasons of the dead letters, by id.
+func (w *World) buried() map[string]string {
+	out := map[string]string{}
+	for _, m := range w.streams[bus.StreamDead].all {
+		out[m.ID] = m.Header.Get(bus.HeaderReason)
+	}
+	return out
+}
+
+// early: by a clock that was behind, a day that a person asked for was not due yet.
+func (w *World) early(reason string) bool {
+	return w.Faults["clock"] > 0 && strings.Contains(reason, model.ErrNotDue.Error())
+}
+
+// dead: what cannot be worked on is in DEAD, and nothing else is (G8).
+func (w *World) dead() {
+	buried := w.buried()
+	for _, l := range w.days.letters {
+		reason, dead := buried[fmt.Sprintf("dead/%d", l.seq)]
+		bad := w.watch.poison[l.seq] != ""
+		if bad && !dead && len(w.watch.excuses) == 0 {
+			w.violate("G8: message %d %s is not in DEAD", l.seq, l.Subject)
+		}
+		if dead && !bad && !w.early(reason) {
+			w.violate("G8: message %d %s is in DEAD: %s", l.seq, l.Subject, reason)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package world_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"daybreak/bench/sim/world"
+)
+
+// Twenty seconds of seeds, more where the machine is quick.
+func TestSeedsKeepTheGuarantees(t *testing.T) {
+	runs, seed := 0, uint64(1)
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end) || seed <= 20; seed++ {
+		out := world.Run(t, seed, "", nil)
+		require.Empty(t, out.Violated, "seed %d: go run ./bench/sim -seed %d -trace", seed, seed)
+		runs += out.Runs
+	}
+	require.Greater(t, runs, int(seed), "days were computed")
+	t.Logf("%d seeds, %d runs", seed-1, runs)
+}
+
+func TestASeedIsTheSameEveryTime(t *testing.T) {
+	for seed := uint64(1000); seed < 1050; seed++ {
+		first, again := world.Run(t, seed, "", nil), world.Run(t, seed, "", nil)
+		require.Equal(t, first, again, "seed %d: compare two runs of: go run ./bench/sim -seed %d -trace", seed, seed)
+	}
+}
+
+// A guarantee whose mechanism is taken away must be seen to break.
+func TestEveryMutantIsCaught(t *testing.T) {
+	for mutant, guarantee := range map[world.Mutant]string{
+		world.NoFence: "G1", world.NoCAS: "G1", world.NoCommitRow: "G3", world.NoCascade: "G2", world.NoCarryOver: "G4", world.SameNudgeID: "G2",
+	} {
+		t.Log(mutant, "caught by seed", caughtBy(t, mutant, guarantee))
+	}
+	require.Len(t, world.Mutants, 6)
+}
+
+// mutantSeeds is within how many seeds a mutant must be caught.
+const mutantSeeds = 60
+
+func caughtBy(t *testing.T, mutant world.Mutant, guarantee string) uint64 {
+	for seed := uint64(1); seed <= mutantSeeds; seed++ {
+		for _, v := range world.Run(t, seed, mutant, nil).Violated {
+			if strings.HasPrefix(v, guarantee) {
+				return seed
+			}
+		}
+	}
+	require.Fail(t, "not caught", "%s breaks %s and nobody sees it in %d seeds", mutant, guarantee, mutantSeeds)
+	return 0
+}
