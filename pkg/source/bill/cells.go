@@ -182,6 +182,9 @@ func (c *Cells) Ident(col int) string {
 	for len(c.idents) <= col {
 		c.idents = append(c.idents, identColumn{})
 	}
+	if r := text.Damage(s); r >= 0 {
+		c.Problem(col, damaged(s, r))
+	}
 	if len(s) > 15 && strings.Trim(s, "0123456789") == "" {
 		i := &c.idents[col]
 		i.long++
@@ -193,6 +196,11 @@ func (c *Cells) Ident(col int) string {
 		}
 	}
 	return s
+}
+
+// damaged says what is wrong with text that identifies and holds such a character.
+func damaged(s string, r rune) error {
+	return fmt.Errorf("%q holds the character %U, which no number has: the text was damaged on its way; deliver the file as the provider made it", text.Clip(s, 40), r)
 }
 
 // Close ends the records: it notes columns of ids most of whose long numbers end in five zeros, as they do after a

@@ -79,6 +79,25 @@ func (e Exponents) Exponent(currency string) (int, error) {
 	}
 }
 
+// CheckDecimals refuses an amount in major units that has more decimals than the currency, by ISO 4217 and by the rules of
+// the provider: 48.25 yen is dollars under a wrong currency.
+func CheckDecimals(d decimal.Decimal, currency string, by Exponents) error {
+	if currency == "" || d.IsInteger() {
+		return nil
+	}
+	most, err := ISO.Exponent(currency)
+	if err != nil {
+		return err
+	}
+	if own, err := by.Exponent(currency); err == nil {
+		most = max(most, own)
+	}
+	if !d.Equal(d.Truncate(int32(most))) { //nolint:gosec // at most 4
+		return fmt.Errorf("%s %s: the currency has %d decimals, so that the amount or the currency is wrong", d, currency, most)
+	}
+	return nil
+}
+
 // Minor reads an integer of minor units, such as 2500 yen or 2500 cents, as an exact amount in major units.
 func (e Exponents) Minor(written, currency string) (decimal.Decimal, error) {
 	exponent, err := e.Exponent(currency)

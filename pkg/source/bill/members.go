@@ -73,6 +73,9 @@ func (m Members) Ident(of *text.JSONValue, path ...string) string {
 	if text.IsSpreadsheetNumber(s) {
 		m.Problem(of, fmt.Errorf("%q is a number as a spreadsheet rounds it: its digits are lost; deliver the document as the provider made it", text.Clip(s, 40)), path...)
 	}
+	if r := text.Damage(s); r >= 0 {
+		m.Problem(of, damaged(s, r), path...)
+	}
 	return s
 }
 

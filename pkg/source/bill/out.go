@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 )
@@ -17,6 +18,9 @@ type Out struct {
 	controls []Control
 	remarks  []string
 	rows     uint64
+	ids      once
+	first    time.Time // instants of the rows, zero for none
+	last     time.Time
 }
 
 // Sink is who reads a bill.
@@ -42,8 +46,19 @@ func (o *Out) Row(r *Row) error {
 	if r.Order == "" {
 		r.Order = r.Key
 	}
+	if at := r.OccurredAt; !at.IsZero() {
+		if o.first.IsZero() || at.Before(o.first) {
+			o.first = at
+		}
+		if at.After(o.last) {
+			o.last = at
+		}
+	}
 	return o.sink.Row(r)
 }
+
+// Instants are the first and the last of all rows so far, zero when none has one.
+func (o *Out) Instants() (first, last time.Time) { return o.first, o.last }
 
 // Problem notes what is wrong; column 0 means the whole line, line 0 the document. The reading may go on: rows of a bill
 // with a problem are never used.
