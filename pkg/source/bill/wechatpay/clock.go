@@ -1,11 +1,13 @@
 package wechatpay
 
 import (
+	"fmt"
 	"time"
 	"unicode/utf8"
 
 	"golang.org/x/text/width"
 
+	"daybreak/pkg/source/bill"
 	"daybreak/pkg/source/text"
 )
 
@@ -16,14 +18,30 @@ type clock struct {
 	zone     *time.Location
 	day      string // as written
 	midnight time.Time
+	asked    string // the day of the bill: the one asked for, else that of the first line
 }
 
-// newClock takes the zone of the configuration, nil for that of the bills.
-func newClock(zone *time.Location) *clock {
-	if zone == nil {
-		zone = beijing
+// onDay holds the day of the clock read last against that of the bill.
+func (c *clock) onDay() error {
+	switch {
+	case c.asked == "":
+		c.asked = c.day
+	case c.asked != c.day:
+		return fmt.Errorf("%s in the bill of %s: it is of another day, or bills of two days were put together; deliver the bill of the day", c.day, c.asked)
 	}
-	return &clock{zone: zone}
+	return nil
+}
+
+// newClock takes zone and day of the document; a nil zone stands for that of the bills.
+func newClock(d *bill.Doc) *clock {
+	c := &clock{zone: d.Zone}
+	if c.zone == nil {
+		c.zone = beijing
+	}
+	if d.Day != 0 {
+		c.asked = d.Day.String()
+	}
+	return c
 }
 
 // parse reads 2006-01-02 15:04:05, also in full-width characters. Empty text is the zero time.

@@ -103,7 +103,7 @@ func readFund(ctx context.Context, d *bill.Doc, out *bill.Out) error {
 	if err := s.header.Check(fundNeeded, []string{}); err != nil {
 		return s.fault("%s", err)
 	}
-	f := &fund{sheet: s, out: out, clock: newClock(d.Zone), row: bill.Row{Attrs: make([]string, len(fundAttrs))}}
+	f := &fund{sheet: s, out: out, clock: newClock(d), row: bill.Row{Attrs: make([]string, len(fundAttrs))}}
 	for i, name := range fundNeeded {
 		f.at[i] = s.header.At(name)
 	}
@@ -154,6 +154,10 @@ func (f *fund) read() error {
 	r.Line, r.Column, r.Amount, r.Currency = f.lines.Number(), 1, amount, inCNY
 	var err error
 	if r.OccurredAt, err = f.clock.parse(c.Fields[f.at[fundTime]]); err != nil {
+		c.Problem(f.at[fundTime], err)
+	} else if r.OccurredAt.IsZero() {
+		c.Problem(f.at[fundTime], errors.New("the time is empty"))
+	} else if err := f.clock.onDay(); err != nil {
 		c.Problem(f.at[fundTime], err)
 	}
 	business := f.ident(f.at[fundBusiness])

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -56,7 +57,7 @@ func readTrade(ctx context.Context, d *bill.Doc, out *bill.Out) error {
 	if err != nil {
 		return err
 	}
-	t := &trade{sheet: s, out: out, clock: newClock(d.Zone)}
+	t := &trade{sheet: s, out: out, clock: newClock(d)}
 	if t.columns, err = findColumns(s.header); err != nil {
 		return s.fault("%s", err)
 	}
@@ -100,7 +101,7 @@ func (t *trade) read() error {
 	r := &t.row
 	r.Line, r.Column = t.lines.Number(), 1
 	r.Order = c.Ident(t.columns.order)
-	transaction := c.Ident(t.columns.transaction)
+	transaction := t.number(t.columns.transaction)
 	r.Status, r.Batch, r.Attrs[attrSettle] = word, "", ""
 	moves := false
 	switch word {
@@ -118,6 +119,15 @@ func (t *trade) read() error {
 	}
 	t.common(transaction, word)
 	return t.out.Row(r)
+}
+
+// number is one of WeChat Pay's own numbers, which are all digits and never missing: anything else is another column.
+func (t *trade) number(col int) string {
+	id := t.ident(col)
+	if id == "" || strings.Trim(id, "0123456789") != "" && !text.IsSpreadsheetNumber(id) {
+		t.cells.Problem(col, fmt.Errorf("%q is no number of WeChat Pay, which is all digits: are the columns in their places?", text.Clip(id, 40)))
+	}
+	return id
 }
 
 // common fills what all lines have alike.
@@ -147,13 +157,40 @@ func (t *trade) payment(transaction string) bool {
 	if t.value[figSettle].present {
 		r.Attrs[attrSettle] = t.value[figSettle].decimal().String()
 	}
-	r.OccurredAt = t.instant(t.columns.time)
+	before := t.out.Problems()
+	if r.OccurredAt = t.instant(t.columns.time); !r.OccurredAt.IsZero() {
+		if err := t.clock.onDay(); err != nil {
+			t.cells.Problem(t.columns.time, err)
+		}
+	} else if t.out.Problems() == before {
+		t.cells.Problem(t.columns.time, fmt.Errorf("%q is no time, and a payment has one", text.Clip(t.cells.Text(t.columns.time), 40)))
+	}
+	return t.noRefund()
+}
+
+// noRefund refuses a payment whose line tells of a refund: one of the two is wrong, and they differ in the sign.
+func (t *trade) noRefund() bool {
+	for _, col := range []int{t.columns.refundID, t.columns.refundNo} {
+		if id := t.ident(col); id != "" {
+			t.cells.Problem(col, fmt.Errorf("the number %q of a refund in a line of SUCCESS: whether it is a payment cannot be told", text.Clip(id, 40)))
+			return false
+		}
+	}
+	for _, fig := range []int{figRefund, figAsked} {
+		if t.value[fig].sign() != 0 {
+			t.cells.Problem(t.figure[fig], fmt.Errorf("%s was refunded in a line of SUCCESS: whether it is a payment cannot be told", t.value[fig].decimal()))
+			return false
+		}
+	}
 	return true
 }
 
 func (t *trade) refund() bool {
 	r := &t.row
 	r.Type, r.Key, r.ID = bill.Refund, t.ident(t.columns.refundNo), t.ident(t.columns.refundID)
+	if t.columns.refundID >= 0 {
+		r.ID = t.number(t.columns.refundID)
+	}
 	r.Status = t.cells.Text(t.columns.refundStatus)
 	switch r.Status {
 	case "SUCCESS", "PROCESSING", "CHANGE":
