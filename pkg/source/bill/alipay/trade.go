@@ -76,6 +76,7 @@ type trade struct {
 
 	tradeNo, order, word, done, amount, received, discount, fee int
 	refundNo, net, shared, storeNo, storeName, method           int
+	granted                                                     []int // columns that explain what of an order the merchant did not receive
 }
 
 func readTrade(ctx context.Context, d *bill.Doc, out *bill.Out) error {
@@ -93,6 +94,9 @@ func readTrade(ctx context.Context, d *bill.Doc, out *bill.Out) error {
 	}
 	if t.refundNo < 0 {
 		return &text.Error{Line: s.lines.Number(), Column: 1, Msg: `columns missing "退款批次号/请求号": without it two refunds of an order cannot be told apart`}
+	}
+	for _, name := range []string{"支付宝红包（元）", "集分宝（元）", "支付宝优惠（元）", "商家优惠（元）", "券核销金额（元）", "商家红包消费金额（元）", "卡消费金额（元）"} {
+		t.granted = append(t.granted, h.At(name))
 	}
 	t.prepare()
 	for {
@@ -142,6 +146,10 @@ func (t *trade) read() error {
 		t.Problem(t.tradeNo, errors.New("the trade number is empty: the row cannot be identified"))
 		return nil
 	}
+	if strings.Trim(tradeNo, "0123456789") != "" {
+		t.Problem(t.tradeNo, fmt.Errorf("%q is no trade number of Alipay, which is all digits: are the columns in their places?", text.Clip(tradeNo, 40)))
+	}
+	t.checkPaid(amount, received, k.sign)
 	t.row = bill.Row{
 		Line: line, Column: column, Key: order, Order: order, ID: tradeNo, Type: k.is, Amount: amount, Currency: "CNY",
 		Fee: decimal.NullDecimal{Decimal: fee.Decimal.Neg(), Valid: fee.Valid}, OccurredAt: t.instant(t.done),
@@ -163,6 +171,20 @@ var one = decimal.New(1, 0)
 func (t *trade) checkSign(col int, word string, v decimal.Decimal, sign int) {
 	if v.Sign() == -sign {
 		t.Problem(col, fmt.Errorf("%s of a row with 业务类型 %s has the wrong sign: Alipay prints payments above zero and refunds below", v, word))
+	}
+}
+
+// checkPaid holds the amount of the order against what the merchant received of it. The difference is what was granted or
+// paid otherwise, so that it has the sign of the row and is no more than the columns that say so.
+func (t *trade) checkPaid(amount, received decimal.Decimal, sign int) {
+	most := decimal.Zero
+	for _, col := range t.granted {
+		most = most.Add(t.MoneyOrNone(col).Decimal.Abs())
+	}
+	gap := amount.Sub(received).Mul(decimal.NewFromInt(int64(sign)))
+	if gap.IsNegative() || gap.GreaterThan(most) {
+		t.Problem(t.amount, fmt.Errorf("the order amount is %s and the merchant received %s, but discounts, vouchers and cards of the row come to %s: "+
+			"one of them is damaged; deliver the file as Alipay made it", amount, received, most))
 	}
 }
 
