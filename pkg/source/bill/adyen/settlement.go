@@ -119,7 +119,8 @@ func (s *settlement) take() error {
 	}
 	r := &s.row
 	*r = bill.Row{Line: s.rec.First(), Column: 1, Status: word, Batch: number, Attrs: s.attrs[:]}
-	net := s.amounts(r, settlesElsewhere[folded])
+	_, paid := paymentTypes[folded]
+	net := s.amounts(r, paid, settlesElsewhere[folded])
 	r.Type = kind.out
 	if r.Amount.IsPositive() {
 		r.Type = kind.in
@@ -137,8 +138,8 @@ func (s *settlement) take() error {
 	return s.Out.Row(r)
 }
 
-// amounts sets amount, currency, fee and their attributes, and returns the net.
-func (s *settlement) amounts(r *bill.Row, elsewhere bool) decimal.Decimal {
+// amounts sets amount, currency, fee and their attributes, and returns the net. The events of payments (paid) have a gross.
+func (s *settlement) amounts(r *bill.Row, paid, elsewhere bool) decimal.Decimal {
 	at := s.Header.At
 	gross := s.signed(at("Gross Debit (GC)"), at("Gross Credit (GC)"))
 	net := s.signed(at("Net Debit (NC)"), at("Net Credit (NC)"))
@@ -152,10 +153,16 @@ func (s *settlement) amounts(r *bill.Row, elsewhere bool) decimal.Decimal {
 		s.Problem(at("Net Debit (NC)"), fmt.Errorf("neither net debit nor net credit is given"))
 	}
 	if !gross.Valid {
+		if paid {
+			s.Problem(at("Gross Debit (GC)"), fmt.Errorf("neither gross debit nor gross credit is given, but a line of type %s has one: %s", text.Clip(r.Status, 40), asMade))
+		}
 		r.Amount, r.Currency = net.Decimal, netCurrency
 		return net.Decimal
 	}
 	r.Amount, r.Currency = gross.Decimal, s.Currency(at("Gross Currency"))
+	if err := bill.CheckDecimals(r.Amount, r.Currency, "adyen-api"); err != nil {
+		s.Problem(at("Gross Currency"), err)
+	}
 	m := settles{gross.Decimal, r.Currency, rate, taken, net.Decimal, netCurrency, elsewhere}
 	if !net.Valid {
 		return net.Decimal
