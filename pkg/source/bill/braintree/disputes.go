@@ -101,6 +101,8 @@ func (c *disputes) decided(v *text.JSONValue, status string) *text.JSONValue {
 // the case alone says that it moved.
 func (c *disputes) rows(v, took, gave *text.JSONValue) error {
 	row, how := &c.row, c.how
+	c.Word(v, "id")
+	c.Out.Once(c.Ident(v, "id"), v.Line, v.Column)
 	disputed, wonAmount := c.Major(v, "amountDisputed", "value"), decimal.Decimal{}
 	row.Currency = c.Currency(v, "amountDisputed", "currencyCode")
 	if at := c.objectAt(v, "amountWon"); at != nil {

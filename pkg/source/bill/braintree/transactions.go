@@ -48,6 +48,10 @@ func (t *transactions) transaction(v *text.JSONValue) error {
 		}
 		return nil
 	}
+	if !moved && t.wasDisbursed(v) {
+		t.Problem(v, fmt.Errorf("status %s says that no money moved, but disbursementDetails say when it was paid out", row.Status), "status")
+		return nil
+	}
 	if !moved {
 		t.left[row.Status]++
 		return nil
@@ -68,6 +72,8 @@ func (t *transactions) transaction(v *text.JSONValue) error {
 	if row.OccurredAt.IsZero() {
 		t.Word(v, "createdAt")
 	}
+	t.Word(v, "id")
+	t.Out.Once(row.ID, v.Line, v.Column)
 	var settledAt string
 	row.Batch, settledAt = t.batch(v)
 	row.Key = cmp.Or(t.Ident(v, "orderId"), t.Ident(parent, "orderId"), row.ID)
@@ -79,6 +85,12 @@ func (t *transactions) transaction(v *text.JSONValue) error {
 	row.Attrs = append(row.Attrs, t.Ident(v, "legacyId"), t.Ident(parent, "id"), t.Ident(parent, "legacyId"), t.Ident(v, "merchantAccountId"),
 		settledAt, on, amount, currency, held)
 	return t.Out.Row(row)
+}
+
+// wasDisbursed reports whether an object names the day on which its money went to the bank.
+func (t *transactions) wasDisbursed(v *text.JSONValue) bool {
+	at := v.Get("disbursementDetails")
+	return at != nil && at.Kind == text.JSONObject && !at.Get("date").None()
 }
 
 // disbursement is what went to the bank, which must have the sign of the row, and its figure where the currency is its.

@@ -76,7 +76,7 @@ func TestPages(t *testing.T) {
 	many := func(n int) []string {
 		out := make([]string, n)
 		for i := range out {
-			out[i] = items[5]
+			out[i] = strings.Replace(items[5], `"entity_id":"`, fmt.Sprintf(`"entity_id":"x%d`, i), 1)
 		}
 		return out
 	}

@@ -121,6 +121,11 @@ func (r *recon) item(v *text.JSONValue) error {
 		return nil
 	}
 	row.ID, row.Batch, row.OccurredAt, row.Status = r.Ident(v, "entity_id"), r.Ident(v, "settlement_id"), r.Unix(v, "created_at"), r.status(v)
+	r.Word(v, "entity_id")
+	r.Out.Once(row.ID, v.Line, v.Column)
+	if of := entityOf(row.ID); of != "" && of != kind {
+		r.Problem(v, fmt.Errorf("%q is the id of a %s, but the type is %q", text.Clip(row.ID, 40), of, text.Clip(kind, 40)), "type")
+	}
 	order, payment := r.Ident(v, "order_id"), r.Ident(v, "payment_id")
 	if kind == "payment" {
 		payment = cmp.Or(payment, row.ID)
@@ -135,6 +140,16 @@ func (r *recon) item(v *text.JSONValue) error {
 	r.net[row.Currency] = r.net[row.Currency].Add(net)
 	row.Attrs = append(row.Attrs, number, order, payment, dispute, kind, net.String(), f.tax.String(), r.Text(v, "method"), r.Ident(v, "settlement_utr"), r.settledAt(v))
 	return r.Out.Row(row)
+}
+
+// entityOf is what an id says that it is of, "" when it does not.
+func entityOf(id string) string {
+	for _, e := range [][2]string{{"pay_", "payment"}, {"rfnd_", "refund"}, {"trf_", "transfer"}, {"adj_", "adjustment"}} {
+		if strings.HasPrefix(id, e[0]) {
+			return e[1]
+		}
+	}
+	return ""
 }
 
 func (r *recon) minor(v *text.JSONValue, name string) decimal.Decimal {

@@ -105,7 +105,14 @@ func (e *entries) entry(v *text.JSONValue) error {
 		return nil
 	}
 	row.ID, row.Batch, row.OccurredAt = e.Ident(v, "id"), e.Ident(v, "payout_id"), e.Instant(v, "effective_at")
+	e.Word(v, "id")
+	e.Word(v, "payout_id")
+	e.Word(v, "effective_at")
+	e.Out.Once(row.ID, v.Line, v.Column)
 	payment, refund, dispute := e.detail(v, "payment_id"), e.detail(v, "refund_id"), e.detail(v, "dispute_id")
+	if (row.Type == bill.Payment || row.Type == bill.Refund) && payment == "" && refund == "" && detailed(v) {
+		e.Problem(v, fmt.Errorf("a %s whose details name no payment: it cannot be matched; deliver the answer as Square gave it", text.Clip(kind, 40)), "type")
+	}
 	row.Order = cmp.Or(payment, refund, dispute, row.ID)
 	if row.Type == bill.Refund {
 		row.Key = refund
@@ -125,6 +132,16 @@ func (e *entries) money(v *text.JSONValue, name string) decimal.Decimal {
 		e.Problem(v, fmt.Errorf("%s, but the gross amount is in %s", currency, e.row.Currency), name, "currency")
 	}
 	return e.Minor(v, exponents, e.row.Currency, name, "amount")
+}
+
+// detailed reports whether the entry has details that say something.
+func detailed(v *text.JSONValue) bool {
+	for i := range v.Items {
+		if v.Items[i].Kind == text.JSONObject && len(v.Items[i].Items) > 0 && strings.HasPrefix(v.Names[i], "type_") {
+			return true
+		}
+	}
+	return false
 }
 
 // detail finds an id in the details of the entry's type, of which there is one object: type_charge_details and the like.

@@ -101,6 +101,8 @@ func (l *list) element(v *text.JSONValue) error {
 	kind := l.Word(v, "type")
 	s := l.source(v)
 	row.ID, row.Status, row.OccurredAt = l.Ident(v, "id"), l.Word(v, "status"), l.Unix(v, "created")
+	l.Word(v, "id")
+	l.Out.Once(row.ID, v.Line, v.Column)
 	if row.Type == bill.Payout {
 		row.Batch = s.id
 	}

@@ -163,11 +163,23 @@ func (r *report) line() error {
 		return nil
 	}
 	row.Currency = r.Currency(a.currency)
+	for _, f := range []struct {
+		col int
+		d   decimal.Decimal
+	}{{a.gross, m.gross}, {a.fee, m.fee}, {a.net, m.net}} {
+		if err := bill.CheckDecimals(f.d, row.Currency, exponents); err != nil {
+			r.Problem(f.col, err)
+		}
+	}
 	row.OccurredAt = r.Instant(a.created, text.Instants{Zone: r.zone})
 	if row.OccurredAt.IsZero() && r.Text(a.created) == "" {
 		r.Problem(a.created, errors.New("the instant is empty"))
 	}
 	row.ID, row.Batch = r.Ident(a.id), r.Ident(a.payout)
+	r.Out.Once(row.ID, row.Line, 1)
+	if a.id >= 0 && row.ID == "" {
+		r.Problem(a.id, errors.New("the id of the balance transaction is empty"))
+	}
 	source, charge, intent := r.Ident(a.source), r.Ident(a.charge), r.Ident(a.intent)
 	order, refund := r.numbers.of(&r.Cells)
 	row.Order = cmp.Or(order, intent, charge, source, row.ID)

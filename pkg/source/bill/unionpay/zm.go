@@ -57,6 +57,7 @@ func readZM(ctx context.Context, d *bill.Doc, out *bill.Out) error {
 		if !f.read() {
 			continue
 		}
+		out.Once(f.row.ID, f.row.Line, 1)
 		if err := out.Row(&f.row); err != nil {
 			return err
 		}
