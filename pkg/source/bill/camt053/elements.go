@@ -176,6 +176,25 @@ func signed(amounts []money, indicators []string) (value decimal.Decimal, curren
 	return value, "", fmt.Errorf("CdtDbtInd %q: want CRDT or DBIT", text.Clip(trim(indicators[0]), 40))
 }
 
+// check returns what cannot be read of the amounts of charges that name one.
+func (c charges) check() error {
+	one := func(amounts []money, indicators []string) error {
+		if len(indicators) == 0 {
+			indicators = []string{"DBIT"}
+		}
+		if len(amounts) != 1 || len(indicators) != 1 {
+			return nil
+		}
+		_, _, err := signed(amounts, indicators)
+		return err
+	}
+	all := []error{one(c.Amount, c.Indicator)}
+	for _, r := range c.Records {
+		all = append(all, one(r.Amount, r.Indicator))
+	}
+	return errors.Join(all...)
+}
+
 // chargesOf sums charges, negative when taken, ok when all are in the currency. A charge without direction was taken.
 func chargesOf(list []charges, currency string) (sum decimal.Decimal, ok bool) {
 	add := func(amounts []money, indicators []string) bool {

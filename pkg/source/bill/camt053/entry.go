@@ -128,6 +128,9 @@ func (p *parser) charge(e *entry, start xml.StartElement, at place) error {
 		return err
 	}
 	sum, ok := chargesOf([]charges{c}, e.currency)
+	if err := c.check(); err != nil {
+		p.problem(at, "a charge of entry %d of the statement: %w", e.nth, err)
+	}
 	e.outside, e.charged = e.outside.Add(sum), e.charged && ok
 	return nil
 }
@@ -169,14 +172,19 @@ func (p *parser) detailPart(e *entry, start xml.StartElement, at place) error {
 		if err := p.decode(tx, start, at); err != nil || !p.figures(e) {
 			return err
 		}
-		e.details = append(e.details, keep(tx, e, at))
+		d, err := keep(tx, e, at)
+		if err != nil {
+			p.problem(at, "a transaction of entry %d of the statement: %w", e.nth, err)
+		}
+		e.details = append(e.details, d)
 		return nil
 	}
 	return p.skip(at)
 }
 
-// keep takes from a transaction what its row needs, in short.
-func keep(tx *transaction, e *entry, at place) detail {
+// keep takes from a transaction what its row needs, in short. An amount that is not there, or there several times, leaves
+// the transaction without one; the error is of one that is there and cannot be read.
+func keep(tx *transaction, e *entry, at place) (detail, error) {
 	d := detail{place: at, bank: reference(tx.Bank), kind: tx.Code.String(), reason: clip(tx.Reason)}
 	d.creditor = only(tx.References)
 	d.key = first(reference(tx.EndToEnd), d.creditor, reference(tx.Payment), d.bank)
@@ -203,7 +211,10 @@ func keep(tx *transaction, e *entry, at place) detail {
 	if d.name == "" && d.account == "" {
 		d.name, d.account = other, otherAt
 	}
-	return d
+	if len(amounts) != 1 || len(indicators) != 1 {
+		err = nil
+	}
+	return d, err
 }
 
 // only is the reference when all that there are say the same.
@@ -272,6 +283,7 @@ func (p *parser) settle(e *entry) bool {
 	if err != nil {
 		return p.bad(e, "ValDt: %w", err)
 	}
+	p.isOf(e.date)
 	e.value, e.bank = value, reference(e.bank)
 	if e.date == "" {
 		e.instant = instant

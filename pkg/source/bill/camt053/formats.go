@@ -28,7 +28,7 @@ var format = &bill.Format{
 		if err != nil {
 			return err
 		}
-		return newParser(in, check, d.Zone, out).run(ctx)
+		return newParser(in, check, d, out).run(ctx)
 	},
 }
 

@@ -33,6 +33,7 @@ type parser struct {
 	in        *input
 	dec       *xml.Decoder
 	zone      *time.Location
+	days      *bill.Days
 	out       *bill.Out
 	space     string // the namespace of the document
 	documents int
@@ -48,8 +49,8 @@ type parser struct {
 	left struct{ pending, information, zero, batches int }
 }
 
-func newParser(in *bufio.Reader, check text.Check, zone *time.Location, out *bill.Out) *parser {
-	p := &parser{in: &input{in: in, check: check, line: 1}, zone: zone, out: out}
+func newParser(in *bufio.Reader, check text.Check, d *bill.Doc, out *bill.Out) *parser {
+	p := &parser{in: &input{in: in, check: check, line: 1}, zone: d.Zone, days: d.NewDays(), out: out}
 	p.dec = xml.NewDecoder(p.in)
 	p.dec.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
 	return p
@@ -64,6 +65,9 @@ func (p *parser) run(ctx context.Context) error {
 	}
 	if p.statements == 0 {
 		return p.fail(place{1, 1}, "the document holds no statement (Stmt)")
+	}
+	if err := p.days.Check(); err != nil {
+		p.problem(place{1, 1}, "%w", err)
 	}
 	l := p.left
 	if n := l.pending + l.information + l.zero; n > 0 {

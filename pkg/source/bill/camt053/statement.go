@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -158,8 +159,16 @@ func (p *parser) takeBalance(start xml.StartElement, at place) error {
 		if of.date, _, err = b.Date.when(nil); err != nil {
 			p.problem(at, "balance %s: %w", kind, err)
 		}
+		p.isOf(of.date)
 	}
 	return nil
+}
+
+// isOf notes a date on which the statement has something, for telling that of another day.
+func (p *parser) isOf(date string) {
+	if t, err := time.Parse(time.DateOnly, date); err == nil {
+		p.days.Add(t)
+	}
 }
 
 // balance holds the closing balances against the opening ones and what was booked.

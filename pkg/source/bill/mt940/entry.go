@@ -140,6 +140,9 @@ func (p *parser) emit() error {
 		return nil
 	}
 	st.rows++
+	if p.days.Add(e.booked); e.booked.IsZero() {
+		p.days.Add(e.value)
+	}
 	amount := e.signed()
 	st.sum = st.sum.Add(amount)
 	st.reversals = st.reversals || e.mark[0] == 'R'

@@ -26,7 +26,7 @@ var format = &bill.Format{
 		if err != nil {
 			return err
 		}
-		p := &parser{lines: lines, out: out, zone: d.Zone, accounts: map[string]*chain{}}
+		p := &parser{lines: lines, out: out, zone: d.Zone, days: d.NewDays(), accounts: map[string]*chain{}}
 		return p.run(ctx)
 	},
 }

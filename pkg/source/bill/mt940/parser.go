@@ -65,6 +65,7 @@ type parser struct {
 	lines *text.Lines
 	out   *bill.Out
 	zone  *time.Location
+	days  *bill.Days
 
 	line      string // in hand
 	number    int
@@ -255,6 +256,9 @@ func (p *parser) end() error {
 	}
 	if err := p.pages(); err != nil {
 		return err
+	}
+	if err := p.days.Check(); err != nil {
+		p.out.Problem(1, 1, "%w", err)
 	}
 	p.remark()
 	return nil

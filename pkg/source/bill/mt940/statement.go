@@ -224,6 +224,7 @@ func (p *parser) closeStatement() error {
 	p.phase = closed
 	st := &p.st
 	st.closing = p.parseBalance(&p.field)
+	p.days.Add(st.closing.date)
 	if st.closing.currency != st.opening.currency && !st.broken {
 		p.bad(&p.field, 0, "the closing balance is in %s, the opening balance in %s", st.closing.currency, st.opening.currency)
 	}

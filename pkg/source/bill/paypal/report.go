@@ -18,6 +18,7 @@ import (
 
 const (
 	sectionsMax = 300 // bounds what is held: sums per section and currency
+	periodMax   = 32 * 24 * time.Hour
 	asMade      = "deliver the file as PayPal made it"
 )
 
@@ -38,6 +39,7 @@ type report struct {
 	inside   *ledger // of the section; nil between sections
 	bodyFrom int     // body when the section began
 	period   period
+	days     *bill.Days
 	columns  *columns // nil before CH
 
 	row   bill.Row
@@ -60,7 +62,7 @@ func read(ctx context.Context, d *bill.Doc, out *bill.Out, k kind) error {
 	if err != nil {
 		return err
 	}
-	r := &report{ctx: ctx, rec: rec, out: out, kind: k, seen: map[string]int{}, whole: newLedger(), left: map[string]int{}}
+	r := &report{ctx: ctx, rec: rec, out: out, kind: k, seen: map[string]int{}, whole: newLedger(), days: d.NewDays(), left: map[string]int{}}
 	for {
 		fields, err := rec.Next()
 		if errors.Is(err, io.EOF) {
@@ -169,6 +171,11 @@ func (r *report) sectionHeader(fields []string) error {
 	}
 	r.period.day = strings.ReplaceAll(fields[1][:len("2006/01/02")], "/", "-")
 	r.period.account = fields[3]
+	if r.period.to.Sub(r.period.from) > periodMax {
+		r.problem("the period of the section, %q to %q, is longer than a month: %s", clip(fields[1]), clip(fields[2]), asMade)
+		return nil
+	}
+	r.covers(fields[1], fields[2])
 	return nil
 }
 
@@ -177,6 +184,16 @@ func (r *report) leaveSection() {
 	if r.inside != nil {
 		r.problem("section %d ends without its count (SC): %s", r.section, asMade)
 		r.inside = nil
+	}
+}
+
+// covers notes the days from one instant to another as they are printed, in the zone of the report.
+func (r *report) covers(from, to string) {
+	const layout = "2006/01/02"
+	first, err := time.Parse(layout, from[:len(layout)])
+	last, lastErr := time.Parse(layout, to[:len(layout)])
+	for at := first; err == nil && lastErr == nil && !at.After(last); at = at.AddDate(0, 0, 1) {
+		r.days.Add(at)
 	}
 }
 
@@ -289,6 +306,9 @@ func (r *report) end() error {
 		return bill.Cut("the last line of the report has no line end")
 	}
 	r.leaveSection()
+	if err := r.days.Check(); err != nil {
+		r.out.Problem(1, 1, "%w", err)
+	}
 	for _, word := range []string{"RH", "FH", "SH"} {
 		if r.seen[word] == 0 {
 			r.out.Problem(1, 1, "the report has no %s record: its beginning is missing; %s", word, asMade)
