@@ -224,7 +224,27 @@ func (f *billFile) read(ctx context.Context) (billReport, error) {
 	}
 	out.Finish()
 	report.Controls = out.Controls()
-	return report, nil
+	return report, f.checkInstants(out.Instants())
+}
+
+// How far the lines of a bill may be from its business day: zones and late postings after it, whatever a payout gathers
+// before it.
+const (
+	daysAfterMax  = 2
+	daysBeforeMax = 45
+)
+
+// checkInstants refuses a bill that cannot be of the day because all of it happened later, or long before. Most formats do
+// not say of what day they are; one day more or less is not told by this.
+func (f *billFile) checkInstants(first, last time.Time) error {
+	if f.day == 0 || first.IsZero() {
+		return nil
+	}
+	if first.After(f.day.Add(1+daysAfterMax).UTC()) || last.Before(f.day.Add(-daysBeforeMax).UTC()) {
+		return fmt.Errorf("the lines of the file are of %s to %s, but business day %s was asked for: deliver the bill of that day",
+			first.Format(time.DateOnly), last.Format(time.DateOnly), f.day)
+	}
+	return nil
 }
 
 // docError is what ended the reading of a document.
