@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,7 +68,7 @@ func (b *billEntries) begin(ctx context.Context, doc string, f *bill.Format) err
 	b.doc = doc
 	p, err := newPlan(billColumns(f), b.to.req)
 	if err != nil {
-		return fmt.Errorf("a %s: %w", f.Name, err)
+		return fmt.Errorf("a %s, whose rows have %s: %w", f.Name, text.QuoteList(slices.Sorted(maps.Keys(billColumns(f).Attrs))), err)
 	}
 	b.to.plan, b.ctx = p, ctx
 	b.of = b.of[:0]

@@ -115,3 +115,25 @@ func TestBillOfAnotherMonth(t *testing.T) {
 		require.ErrorContains(t, err, "but business day 2026-10-01 was asked for", at)
 	}
 }
+
+// A copy of a file beside it would count every row twice, whatever the kind of the source. Two files without rows may be
+// alike.
+func TestCopyOfAFile(t *testing.T) {
+	t.Parallel()
+	_, _, err := readBill(t, map[string]string{"bill-a": tradeBill(), "bill-b": tradeBill()}, source.Bill{})
+	require.ErrorIs(t, err, source.ErrInput)
+	require.ErrorContains(t, err, "bill-b holds the same bytes as bill-a")
+	spec := csvSpec(source.CSV{Path: "*.csv"}, columns())
+	_, _, err = readAll(t, spec, folder(t, map[string]string{"a.csv": "key,amount\na,1\n", "b.csv": "key,amount\na,1\n"}), request())
+	require.ErrorContains(t, err, "b.csv holds the same bytes as a.csv")
+	_, _, err = readAll(t, spec, folder(t, map[string]string{"a.csv": "key,amount\n", "b.csv": "key,amount\n"}), request())
+	require.NoError(t, err)
+}
+
+// What match.key asks of a bill whose content chooses its format is told with what that format has.
+func TestKeyThatTheChosenFormatLacks(t *testing.T) {
+	t.Parallel()
+	_, _, err := readBill(t, map[string]string{"bill": tradeBill()}, source.Bill{Format: "auto"}, "charge_id")
+	require.ErrorContains(t, err, "charge_id")
+	require.ErrorContains(t, err, `a alipay-trade, whose rows have "batch"`)
+}

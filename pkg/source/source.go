@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"daybreak/pkg/model"
@@ -68,6 +69,9 @@ func (s *fileSource) Read(ctx context.Context, req Request, yield func(model.Ent
 		if err != nil {
 			return model.Seal{}, err
 		}
+		if twin := sameBytes(to.seal.Sources, seal); twin != "" {
+			return model.Seal{}, unusable("%s holds the same bytes as %s: a copy would count every row twice; leave one of them where the path finds it", seal.Name, twin)
+		}
 		to.seal.Sources = append(to.seal.Sources, seal)
 	}
 	again, err := listFiles(s.pattern, s.root, req.Day)
@@ -81,6 +85,15 @@ func (s *fileSource) Read(ctx context.Context, req Request, yield func(model.Ent
 		return model.Seal{}, fmt.Errorf("%s: files came, went or changed: %w", s.pattern, ErrChanged)
 	}
 	return to.seal, nil
+}
+
+// sameBytes is the name of a file read before that is a copy of this one and has rows, "" when none is.
+func sameBytes(before []model.FileSeal, f model.FileSeal) string {
+	at := slices.IndexFunc(before, func(b model.FileSeal) bool { return b.SHA256 == f.SHA256 && b.Rows > 0 })
+	if at < 0 {
+		return ""
+	}
+	return before[at].Name
 }
 
 // readOne reads and seals one file. What looks wrong in a file that is still being written is no fault of its content,
