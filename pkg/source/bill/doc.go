@@ -24,9 +24,10 @@
 //   - A bill whose kind declares nothing must at least end its last line: a file that was cut inside a line never loads.
 //   - Where nothing is declared, the provider's own ids tell a line that is there twice, see [Out.Once].
 //   - A bill that says of what day it is loads for no other day, see [Days].
-//   - Ids are text. One that holds a character which only damage puts there, see [text.Damage], or that a spreadsheet made a number of is refused with the whole bill, see [Cells.Ident].
+//   - Ids are text. One that holds a character which only damage puts there, or that a spreadsheet made a number of, is
+//     refused with the whole bill, see [Cells.Ident].
 //   - Problems are collected with line and column; the rows of a bill with a problem are never used.
-//   - Memory does not grow with the number of rows, unless the format says so and bounds it.
+//   - Memory does not grow with the number of rows, unless the format says so and bounds it. Ids are held up to a bound, see [Out.Once].
 //
 // # What every format has in common
 //
