@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
 	"daybreak/pkg/bus"
 	"daybreak/pkg/model"
 )
@@ -63,6 +65,43 @@ type Derived struct {
 	Wrong               uint64                      // matched keys that do not match by the rules
 	WrongKey            string                      // one of these
 	DigestIn, DigestOut string                      // of the pools
+}
+
+// Stored are the tables that a connection reaches, read by the auditor's own SQL.
+func Stored(conn driver.Conn) Tables { return held{tables{conn}} }
+
+type held struct{ t tables }
+
+func (h held) Newest(ctx context.Context, job string) (map[model.Day]Newest, error) {
+	all, err := h.t.newest(ctx, job)
+	out := map[model.Day]Newest{}
+	for day, n := range all {
+		out[day] = Newest{
+			Version: n.version, Fence: n.fence, RunID: n.runID, SnapshotID: n.snapshotID, CommittedAt: n.committedAt,
+			CarryIn: n.carryIn, CarryOut: n.carryOut, OpenDiffs: n.openDiffs,
+		}
+	}
+	return out, err
+}
+
+func (h held) Claim(ctx context.Context, job string, day model.Day, runID string) (Claim, error) {
+	return h.t.claim(ctx, job, day, runID)
+}
+
+func (h held) Derive(ctx context.Context, job model.Job, day model.Day, n Newest) (Derived, error) {
+	d, err := h.t.derive(ctx, job, day, newest{
+		version: n.Version, fence: n.Fence, runID: n.RunID, snapshotID: n.SnapshotID, committedAt: n.CommittedAt,
+		carryIn: n.CarryIn, carryOut: n.CarryOut, openDiffs: n.OpenDiffs,
+	})
+	return Derived{
+		In: d.in, CarriedIn: d.carriedIn, Matched: d.matched, InDiffs: d.inDiffs, InPool: d.inPool, Diffs: d.diffs,
+		PoolOut: d.poolOut, Kinds: d.kinds, Twice: d.twice, Headlines: d.headlines, Wrong: d.wrong, WrongKey: d.wrongKey,
+		DigestIn: d.digestIn, DigestOut: d.digestOut,
+	}, err
+}
+
+func (h held) Reviews(ctx context.Context, job string) (map[string]model.Review, error) {
+	return h.t.reviews(ctx, job)
 }
 
 // given reads from Tables.

@@ -229,10 +229,10 @@ func (w *World) rebuilt(b *book, day model.Day) {
 	var closed model.BatchData
 	for _, m := range w.streams[bus.StreamDiffs].all {
 		var e model.Event
-		if json.Unmarshal(m.Body, &e) != nil || ids[e.ID] {
+		if !strings.Contains(m.Subject, "."+p.Job+"."+p.Day.String()+".") || ids[m.ID] || json.Unmarshal(m.Body, &e) != nil {
 			continue
 		}
-		ids[e.ID] = true
+		ids[m.ID] = true
 		var d model.DiffData
 		if json.Unmarshal(e.Data, &d) != nil || d.BatchID != batch {
 			continue
@@ -273,16 +273,22 @@ func (w *World) triggers(b *book) {
 	for _, day := range b.job.DueDays(b.job.Start, w.now()) {
 		p := mem.Place{Job: b.job.Name, Day: day}
 		var before mark
+		other, next := false, ""
 		answered := map[uint64]bool{}
 		for _, m := range w.watch.marks[p] {
 			answered[m.Trigger] = true
+			// After an attempt that died, for another message or for a changed pool, the day is to be computed anew.
+			if m.RunID != before.RunID && next == "" {
+				next = m.RunID
+			}
+			other = other || m.Trigger != before.Trigger || next != "" && m.RunID != next
 			if m.Status != model.Done || m.RunID == before.RunID {
 				continue
 			}
-			if before.RunID != "" && m.Trigger == before.Trigger && w.pulled(p, m.Committed) && w.pulled(p, before.Committed) {
+			if before.RunID != "" && !other && m.Trigger == before.Trigger && w.pulled(p, m.Committed) && w.pulled(p, before.Committed) {
 				w.violate("G2: message %d of %s made run %s after run %s", m.Trigger, model.BatchID(p.Job, p.Day), m.RunID, before.RunID)
 			}
-			before = m
+			before, other, next = m, false, ""
 		}
 		for _, l := range w.days.letters {
 			if l.Subject == "day.replay."+p.Job+"."+p.Day.String() && w.watch.poison[l.seq] == "" && !answered[l.seq] && !w.early(buried[fmt.Sprintf("dead/%d", l.seq)]) && len(w.watch.excuses[p.Job]) == 0 {

@@ -253,7 +253,7 @@ func (w *World) tamper() {
 			w.watch.excuse(p.Job, "a row was lost")
 			rows.Diffs = slices.Delete(rows.Diffs, k, k+1)
 			v := w.watch.seen[p]
-			v.digest = digestOf(rows)
+			v.digest, v.rows = digestOf(rows), len(rows.Diffs)+len(rows.Pool)
 			w.watch.seen[p] = v
 			return
 		}
@@ -269,7 +269,7 @@ func (w *World) heal() {
 		if n.now.frozen {
 			n.now.thaw()
 		}
-		if n.now.dead || n.now.stopping {
+		if n.now.dead || n.now.stopping || n.kind == "auditor" { // a new auditor derives every balance anew
 			n.now.crash()
 			n.start()
 		}
