@@ -1,6 +1,6 @@
-// Command gen writes Daybreak's Grafana dashboards.
+// Command gen writes Daybreak's Grafana dashboards and the page of the documentation about them.
 //
-//	go run .    # in deploy/grafana/gen; writes ../dashboards
+//	go run .    # in deploy/grafana/gen; writes ../dashboards and docs/dashboards.md
 //
 // The package boards holds what is in them.
 package main
@@ -33,5 +33,5 @@ func write(dir string) error {
 			return err
 		}
 	}
-	return nil
+	return os.WriteFile(filepath.Join("..", "..", "..", "docs", "dashboards.md"), []byte(boards.Page()), 0o644) //nolint:gosec // as above
 }
