@@ -29,6 +29,7 @@ type options struct {
 	first, seeds, seed uint64
 	workers, keepGoing int
 	trace              bool
+	atMost             time.Duration
 	mutant             world.Mutant
 }
 
@@ -41,6 +42,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 0, "run this seed only")
 	flag.IntVar(&o.workers, "workers", runtime.NumCPU(), "seeds at once")
 	flag.IntVar(&o.keepGoing, "fail", 1, "how many broken seeds to look for before giving up")
+	flag.DurationVar(&o.atMost, "for", 24*time.Hour, "begin no further seed after this time")
 	flag.BoolVar(&o.trace, "trace", false, "print what happens")
 	flag.StringVar(&mutant, "mutant", "", fmt.Sprintf("leave a mechanism out: %v", world.Mutants))
 	flag.Parse()
@@ -78,11 +80,12 @@ func (o options) run(t *testing.T, r *report) {
 		trace = os.Stdout
 	}
 	var wg sync.WaitGroup
+	end := time.Now().Add(o.atMost)
 	for range max(1, o.workers) {
 		wg.Go(func() {
 			for {
 				seed := next.Add(1) - 1
-				if seed >= o.first+o.seeds || r.enough(o.keepGoing) {
+				if seed >= o.first+o.seeds || r.enough(o.keepGoing) || time.Now().After(end) {
 					return
 				}
 				r.add(world.Run(t, seed, o.mutant, trace))

@@ -51,9 +51,9 @@ func TestTheBucketAnswersLikeAServer(t *testing.T) {
 		w := newWorld(seed, "", nil)
 		w.chaos = false
 		w.bucket.three = false // as the one server
-		false_, err := kv.OpenWire(direct{w.bucket}, opts)
+		simulated, err := kv.OpenWire(direct{w.bucket}, opts)
 		require.NoError(t, err)
-		require.Equal(t, program(t, seed, real), program(t, seed, false_), "seed %d", seed)
+		require.Equal(t, program(t, seed, real), program(t, seed, simulated), "seed %d", seed)
 		require.Empty(t, w.violated)
 	}
 }

@@ -118,7 +118,8 @@ func (n noise) Read(b []byte) (int, error) {
 
 var _ io.Reader = noise{}
 
-var processes = func(w *World) int {
+// born counts the processes so far.
+func (w *World) born() int {
 	n := 0
 	for _, v := range w.nodes {
 		n += v.born
@@ -130,7 +131,7 @@ var processes = func(w *World) int {
 func (n *node) start() {
 	w := n.w
 	n.born++
-	p := &process{n: n, num: processes(w)}
+	p := &process{n: n, num: w.born()}
 	p.rng = rand.New(rand.NewPCG(w.seed, uint64(p.num)))
 	p.life, p.kill = context.WithCancel(context.Background())
 	n.now = p
