@@ -68,6 +68,9 @@ type Seal struct {
 	Totals  Totals     `json:"totals"`
 	Sources []FileSeal `json:"sources,omitempty"`
 
+	// Digest is the [ContentsDigest] of the entries under the rules they were read by, "" in seals of old.
+	Digest string `json:"digest,omitempty"`
+
 	// NoBill is the provider's answer, in its words, that there is no bill for the day: the side is empty because its
 	// source says so. "" otherwise.
 	NoBill string `json:"no_bill,omitempty"`

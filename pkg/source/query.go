@@ -68,7 +68,7 @@ func (s *querySource) Read(ctx context.Context, req Request, yield func(model.En
 		return model.Seal{}, err
 	}
 	to.seal.Sources = []model.FileSeal{answer.digest.seal(to.rows)}
-	return to.seal, nil
+	return to.sealed(), nil
 }
 
 // queryContext hands over the day. Instants go as epoch seconds, which mean the same whatever the server's zone is.

@@ -84,7 +84,7 @@ func (s *fileSource) Read(ctx context.Context, req Request, yield func(model.Ent
 	if fingerprint(again) != fingerprint(files) {
 		return model.Seal{}, fmt.Errorf("%s: files came, went or changed: %w", s.pattern, ErrChanged)
 	}
-	return to.seal, nil
+	return to.sealed(), nil
 }
 
 // sameBytes is the name of a file read before that is a copy of this one and has rows, "" when none is.
@@ -123,6 +123,7 @@ type sink struct {
 	instants text.Instants
 	yield    func(model.Entry) error
 	seal     model.Seal
+	contents model.ContentsDigest
 	file     string
 	rows     uint64 // of the current file
 	wrong    *problems
@@ -168,6 +169,7 @@ func (s *sink) take(ctx context.Context, r row, line uint64) error {
 		return s.failed
 	}
 	s.seal.Totals.Add(e.Currency, 1, e.Amount)
+	s.contents.Add(e)
 	return nil
 }
 
@@ -181,4 +183,10 @@ func (s *sink) settleNoBill(files int) error {
 	}
 	s.seal.NoBill = s.noBill[0]
 	return nil
+}
+
+// sealed is the seal of all that was read.
+func (s *sink) sealed() model.Seal {
+	s.seal.Digest = s.contents.Under(s.req.Rules)
+	return s.seal
 }

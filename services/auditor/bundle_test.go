@@ -55,13 +55,15 @@ func (b *books) Read(_ context.Context, req source.Request, yield func(model.Ent
 		return model.Seal{}, err
 	}
 	totals := model.Totals{}
+	var contents model.ContentsDigest
 	for _, e := range entries {
 		totals.Add(e.Currency, 1, e.Amount)
+		contents.Add(e)
 		if err := yield(e); err != nil {
 			return model.Seal{}, err
 		}
 	}
-	return model.Seal{Totals: totals}, nil
+	return model.Seal{Totals: totals, Digest: contents.Under(req.Rules)}, nil
 }
 
 func (b *books) Peek(_ context.Context, req source.Request) (string, error) {

@@ -105,6 +105,16 @@ var sourceFaults = []fault{
 		[]string{"changed source-changed"},
 	},
 	{
+		"source re-issued with another key, same count and sum", booked(func(b *books, d model.Day) { b.entries[model.Channel][d][0].Key = "re-issued" }),
+		[]string{"source-changed nudged"},
+		[]string{"changed source-changed"},
+	},
+	{
+		"source with another status, same count and sum", booked(func(b *books, d model.Day) { b.entries[model.Channel][d][0].Status = "REVOKED" }),
+		[]string{"source-changed nudged"},
+		[]string{"changed source-changed"},
+	},
+	{
 		"source gone", booked(func(b *books, d model.Day) { b.fails[d] = source.ErrNotThere }),
 		[]string{"source-changed escalated"},
 		nil,

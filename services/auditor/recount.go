@@ -25,6 +25,7 @@ const (
 type count struct {
 	print  string
 	totals model.Totals
+	digest string // of what the entries say, see model.ContentsDigest
 	at     time.Time
 	took   time.Duration
 }
@@ -69,27 +70,28 @@ func (v count) fresh(print string, now time.Time) bool {
 	return print != "" || age < idleShare*v.took
 }
 
-// totals counts one side of a day, or gives the count that still holds. Errors wrap source.ErrNotThere when the source
+// count counts one side of a day, or gives the count that still holds. Errors wrap source.ErrNotThere when the source
 // is gone, source.ErrInput when it cannot be used, errMoved when it is being written.
-func (c *counter) totals(ctx context.Context, src source.Source, req source.Request) (model.Totals, error) {
+func (c *counter) count(ctx context.Context, src source.Source, req source.Request) (count, error) {
 	print, err := src.Peek(ctx, req)
 	if err != nil {
-		return nil, moved(err)
+		return count{}, moved(err)
 	}
 	k, now := countKey{req.Job, req.Day, req.Side}, c.clock.Now()
 	if v, ok := c.known(k); ok && v.fresh(print, now) {
-		return v.totals, nil
+		return v, nil
 	}
 	totals := model.Totals{}
-	_, err = src.Read(ctx, req, func(e model.Entry) error {
+	seal, err := src.Read(ctx, req, func(e model.Entry) error {
 		totals.Add(e.Currency, 1, e.Amount)
 		return nil
 	})
 	if err != nil {
-		return nil, moved(err)
+		return count{}, moved(err)
 	}
-	c.remember(k, count{print: print, totals: totals, at: now, took: c.clock.Since(now)})
-	return totals, nil
+	v := count{print: print, totals: totals, digest: seal.Digest, at: now, took: c.clock.Since(now)}
+	c.remember(k, v)
+	return v, nil
 }
 
 func moved(err error) error {
@@ -104,7 +106,7 @@ func (a *Auditor) recount(ctx context.Context, job source.Job, day model.Day, c 
 	var found, evidence []string
 	remedy := byNudge
 	for _, side := range model.Sides {
-		totals, err := a.counts.totals(ctx, job.Of(side), job.Request(day, side))
+		now, err := a.counts.count(ctx, job.Of(side), job.Request(day, side))
 		switch {
 		case errors.Is(err, source.ErrNotThere):
 			found, remedy = append(found, fmt.Sprintf("%s: the source is gone, so the result cannot be counted again: %v", side, err)), byPerson
@@ -118,9 +120,14 @@ func (a *Auditor) recount(ctx context.Context, job source.Job, day model.Day, c 
 		case err != nil:
 			return fmt.Errorf("counting the %s of %s: %w", side, model.BatchID(job.Name, day), err)
 		default:
-			if diff := differences(job.Audit, side, c.Seals[side].Totals, totals); len(diff) > 0 {
+			sealed := c.Seals[side]
+			diff := differences(job.Audit, side, sealed.Totals, now.totals)
+			if sealed.Totals.Equal(now.totals) && model.OtherContents(sealed.Digest, now.digest) {
+				diff = append(diff, fmt.Sprintf("%s: count and totals are those of the snapshot, but the entries are others: keys, amounts or statuses changed", side))
+			}
+			if len(diff) > 0 {
 				found = append(found, diff...)
-				evidence = append(evidence, string(side), totals.String())
+				evidence = append(evidence, string(side), now.totals.String(), now.digest)
 			}
 		}
 	}
