@@ -37,12 +37,12 @@ function chart(panel, answers, w, h) {
   const times = [...new Set(list.flatMap((s) => s.points.map((p) => p[0])))].sort((a, b) => a - b);
   const label = (t) => (daily ? new Date(t).toISOString().slice(5, 10) : new Date(t).toISOString().slice(11, 19));
   const c = echarts.init(null, null, { renderer: 'svg', ssr: true, width: w, height: h });
-  const rows = Math.ceil(list.length / Math.max(1, Math.floor(w / 170)));
+  const rows = Math.ceil(list.length / Math.max(1, Math.floor(w / 150)));
   c.setOption({
     animation: false,
     color: list.map((s, i) => paint(s.name, i)),
     grid: { left: 8, right: 12, top: 10, bottom: Math.min(3, rows) * 18 + 8, containLabel: true },
-    legend: { bottom: 0, left: 4, type: 'plain', itemWidth: 12, itemHeight: 4, itemGap: 12, icon: 'rect', textStyle: { color: '#ccccdc', fontSize: 11 } },
+    legend: { bottom: 0, left: 4, type: 'plain', itemWidth: 12, itemHeight: 4, itemGap: 22, icon: 'rect', textStyle: { color: '#ccccdc', fontSize: 11 } },
     xAxis: asBars
       ? { type: 'category', data: times.map(label), axisLabel: { color: '#9fa0a8', fontSize: 11 }, axisTick: { show: false }, axisLine: { lineStyle: { color: '#35383e' } } }
       : { type: 'time', axisLabel: { color: '#9fa0a8', fontSize: 11, hideOverlap: true, formatter: label }, splitNumber: 4, axisLine: { lineStyle: { color: '#35383e' } } },
@@ -51,7 +51,7 @@ function chart(panel, answers, w, h) {
       const at = new Map(s.points);
       return asBars
         ? { name: s.name, type: 'bar', stack: d.custom.stacking ? 'a' : undefined, barMaxWidth: 28, data: times.map((t) => at.get(t) ?? '-'), silent: true }
-        : { name: s.name, type: 'line', showSymbol: s.points.length === 1, lineStyle: { width: 1.3 }, areaStyle: { opacity: 0.06 }, data: s.points, silent: true };
+        : { name: s.name, type: 'line', showSymbol: s.points.length === 1, lineStyle: { width: 1.5 }, data: s.points, silent: true };
     }),
   });
   const svg = c.renderToSVGString();

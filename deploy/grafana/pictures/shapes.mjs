@@ -64,7 +64,9 @@ export function stats(panel, list, w, h) {
     const value = format(v, d.unit);
     const size = Math.max(12, Math.min(30, (tw - 12) / (value.length * 0.62), th * 0.45));
     const ink = '#111217';
-    return `<rect x="${x + 2}" y="${y + 1}" width="${tw - 4}" height="${th - 2}" rx="3" fill="${colourOf(v, d.thresholds)}"/>` +
+    const over = panel.fieldConfig.overrides.find((o) => o.matcher.id === 'byRegexp' && new RegExp(o.matcher.options.slice(1, -1)).test(s.name));
+    const steps = over?.properties.find((o) => o.id === 'thresholds')?.value ?? d.thresholds;
+    return `<rect x="${x + 2}" y="${y + 1}" width="${tw - 4}" height="${th - 2}" rx="3" fill="${colourOf(v, steps)}"/>` +
       text(x + tw / 2, y + th / 2 - 6, s.name, { anchor: 'middle', size: 12, fill: ink, max: tw - 6 }) +
       text(x + tw / 2, y + th / 2 + size * 0.8, value, { anchor: 'middle', size, weight: 600, fill: ink });
   }).join(''));

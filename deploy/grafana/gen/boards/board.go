@@ -28,6 +28,7 @@ type Panel struct {
 	Unit  string // of Grafana
 	W, H  uint32 // in cells of Grafana's grid, 24 to a row
 	Steps []step // colours by value
+	Usual string // names of series, joined by |, whose values above 0 are no alarm
 
 	at dashboard.GridPos
 }
@@ -93,7 +94,7 @@ func (b Board) panel(id uint32) (*dashboard.Panel, error) {
 	source := queries[0].Kind.source()
 	out := &dashboard.Panel{
 		Id: &id, Type: p.Look.plugin(), Title: &p.Title, Description: &p.Text, GridPos: &p.at, Datasource: &source,
-		FieldConfig: &dashboard.FieldConfigSource{Overrides: overrides(queries)}, Targets: targets(queries),
+		FieldConfig: &dashboard.FieldConfigSource{Overrides: append(overrides(queries), p.calm()...)}, Targets: targets(queries),
 	}
 	f := &out.FieldConfig.Defaults
 	f.Unit = &p.Unit
@@ -130,6 +131,17 @@ func (p Panel) colour(f *dashboard.FieldConfig) {
 			f.Max = ptr(1.0)
 		}
 	}
+}
+
+// calm keeps what is usual every morning from being red next to what is not.
+func (p Panel) calm() []dashboard.DashboardFieldConfigSourceOverrides {
+	if p.Usual == "" {
+		return nil
+	}
+	return []dashboard.DashboardFieldConfigSourceOverrides{{
+		Matcher:    dashboard.MatcherConfig{Id: "byRegexp", Options: "/^(" + p.Usual + ")$/"},
+		Properties: []dashboard.DynamicConfigValue{{Id: "thresholds", Value: thresholds([]step{{colour: "green"}, {1, "blue"}})}},
+	}}
 }
 
 // overrides dress the columns of a table: instants as dates, jobs and days as links.

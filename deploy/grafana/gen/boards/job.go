@@ -6,7 +6,7 @@ func job() Board {
 		Name: "job", Title: "Daybreak / Job", From: "now-30d", Refresh: "1m", OneJob: true,
 		Text: "One job: what came in, what became of it, who still waits, and how the work goes.",
 		Panels: []Panel{
-			{Name: "standing", Title: "Days that are not DONE", Unit: unitNone, Look: lookStat, W: 8, H: 4, Steps: noneIsGood,
+			{Name: "standing", Title: "Days that are not DONE", Unit: unitNone, Look: lookStat, W: 8, H: 4, Steps: noneIsGood, Usual: "running|waiting|blocked|skipped",
 				Text: "Due business days by where they stand. Skipped ones lie before the floor that the job began with."},
 			{Name: "lag", Title: "Days behind", Unit: unitNone, Look: lookStat, W: 4, H: 4, Steps: fewIsFine,
 				Text: "Business days after the newest that is DONE, up to the newest that is due."},

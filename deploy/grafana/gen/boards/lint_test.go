@@ -224,6 +224,9 @@ func ruleOverlap(d plain) (out []string) {
 func ruleFields(d plain) (out []string) {
 	for _, p := range d.panels() {
 		defaults, _ := p["fieldConfig"].(map[string]any)["defaults"].(map[string]any)
+		if _, list := p["fieldConfig"].(map[string]any)["overrides"].([]any); !list {
+			out = append(out, texts(p, "title")+": overrides is no list, which Grafana stumbles over")
+		}
 		for key := range defaults {
 			if !strings.Contains(" unit color thresholds mappings custom min max decimals noValue links ", " "+key+" ") {
 				out = append(out, texts(p, "title")+": "+key)

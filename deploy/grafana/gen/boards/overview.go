@@ -25,7 +25,7 @@ func overview() Board {
 		Name: "overview", Title: "Daybreak / Overview", From: "now-30d", Refresh: "1m",
 		Text: "All jobs: where their business days stand, what is open, and what the auditor found.",
 		Panels: []Panel{
-			{Name: "standing", Title: "Days that are not DONE", Unit: unitNone, Look: lookStat, W: 8, H: 4, Steps: noneIsGood,
+			{Name: "standing", Title: "Days that are not DONE", Unit: unitNone, Look: lookStat, W: 8, H: 4, Steps: noneIsGood, Usual: "running|waiting|blocked|skipped",
 				Text: "Due business days of the chosen jobs by where they stand, at this moment. Running and waiting days are usual in the morning; failed and missing ones are not."},
 			{Name: "unbalanced", Title: "Unbalanced days", Unit: unitNone, Look: lookStat, W: 4, H: 4, Steps: noneIsGood,
 				Text: "Days whose stored result does not account for every entry and every unit of money of its sources. Anything but 0 means that a result must not be believed."},
@@ -47,7 +47,7 @@ func overview() Board {
 				Text: "Open diffs of the days in the range with the exact money of both sides, and the sum of abs(ledger − channel) over the diffs."},
 			{Name: "backlog", Title: "Diffs waiting for a person", Unit: unitCount, Look: lookGauges, W: 8, H: 7,
 				Text: "Diffs that a person still owes a word, by days since the business day."},
-			{Name: "jobs", Title: "Jobs", Unit: unitNone, Look: lookTable, W: 24, H: 6,
+			{Name: "jobs", Title: "Jobs", Unit: unitNone, Look: lookTable, W: 24, H: 5,
 				Text: "What is committed of each job in the range: first and last day, days with open diffs, entries, and how many versions were computed again."},
 			{Name: "findings", Title: "Findings", Unit: unitNone, Look: lookTable, W: 24, H: 9,
 				Text: "What the auditor found, open ones first: job, day, since when, and what to do. Escalated: no repair cured it, a person must look."},
