@@ -195,7 +195,7 @@ type letter struct {
 	message
 	state      string    // new, out, wait, gone
 	until      time.Time // wait: when it may come again; out: when it comes again by itself, zero while its holder says "in progress"
-	holder     *process
+	holder     *process  // who has it in hand
 	deliveries int
 }
 
@@ -263,7 +263,7 @@ func (c *consumer) deliver() {
 	if w.chaos && w.chance(0.2) {
 		l = all[w.rng.IntN(len(all))]
 	}
-	l.state, l.holder, l.until = "out", n.now, time.Time{}
+	l.state, l.until = "out", time.Time{}
 	l.deliveries++
 	if w.fault("delivery dropped", 0.01) {
 		l.until = now.Add(ackWait)
@@ -279,6 +279,7 @@ func (c *consumer) hand(p *process, l *letter) {
 	d := l.delivery(bus.StreamDays, l.deliveries)
 	label := fmt.Sprintf("handled %s #%d (%d)", l.Subject, l.seq, l.deliveries)
 	c.w.note("%s: takes %s #%d", p, l.Subject, l.seq)
+	l.holder = p
 	p.work(label, func(ctx context.Context) func() {
 		v := p.recon.Handle(ctx, d)
 		return func() { c.settle(p, l, v) }
@@ -288,6 +289,9 @@ func (c *consumer) hand(p *process, l *letter) {
 // settle carries out a verdict. Acks are told apart by sequence only, so a late one speaks for whoever has the message.
 func (c *consumer) settle(p *process, l *letter, v bus.Verdict) {
 	w := c.w
+	if l.holder == p {
+		l.holder = nil
+	}
 	w.note("%s: %s #%d: %s %s", p, l.Subject, l.seq, v.Action(), v.Reason())
 	if v.Action() == bus.ActionReject {
 		w.store(bus.Message{
@@ -322,7 +326,7 @@ func (c *consumer) abandoned(p *process) {
 // resumed: a process that was silent says "in progress" again.
 func (c *consumer) resumed(p *process) {
 	for _, l := range c.letters {
-		if l.state == "out" && l.holder == p && p.busy > 0 && !p.dead {
+		if l.state == "out" && l.holder == p && !p.dead {
 			l.until = time.Time{}
 		}
 	}
