@@ -10,18 +10,18 @@ import (
 func TestPreparedMakesNoBucket(t *testing.T) {
 	s := setup(t)
 	o := Options{Bucket: "other", Prepared: true, Logger: quiet()}
-	_, err := Open(t.Context(), s.js, o)
+	_, err := Open(t.Context(), js(s), o)
 	require.ErrorIs(t, err, ErrNotLaidOut)
-	there, err := Look(t.Context(), s.js, o)
+	there, err := Look(t.Context(), js(s), o)
 	require.NoError(t, err)
 	require.False(t, there)
 
-	_, err = s.js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "other", History: 1})
+	_, err = js(s).CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "other", History: 1})
 	require.NoError(t, err)
-	_, err = Open(t.Context(), s.js, o)
+	_, err = Open(t.Context(), js(s), o)
 	require.ErrorIs(t, err, ErrNotLaidOut, "a bucket without TTLs cannot hold leases")
 
-	again := open(t, s.js, func(o *Options) { o.Prepared = true })
+	again := open(t, js(s), func(o *Options) { o.Prepared = true })
 	l, err := again.Acquire(t.Context(), "x", "me")
 	require.NoError(t, err)
 	require.NoError(t, l.Release(t.Context()))
