@@ -24,6 +24,7 @@ import (
 	"daybreak/pkg/kv"
 	"daybreak/pkg/source"
 	"daybreak/pkg/store"
+	"daybreak/pkg/tracing"
 )
 
 // controlBucket is the one KV bucket of all installations.
@@ -49,6 +50,7 @@ type app struct {
 	stays      bool   // this process works until it is stopped
 	laysOut    bool   // it is daybreak init
 	httpListen string
+	traces     *tracing.Provider
 	ownerGone  chan struct{} // closed when the engines of another process, which this one uses, are gone
 
 	closers []func()
@@ -69,6 +71,9 @@ func openApp(ctx context.Context, env *environment, cfg *config.Config, opts app
 }
 
 func (a *app) open(ctx context.Context, env *environment, connect connector) error {
+	if err := a.trace(ctx); err != nil {
+		return err
+	}
 	ends, err := a.engines(ctx, env, connect)
 	if err != nil {
 		return err
@@ -129,6 +134,26 @@ type appOptions struct {
 	listen  string    // where HTTP is served, instead of the file's
 	connect connector // to NATS, instead of the file's; nil for the file's
 }
+
+// trace opens the way to the collector, when there is one. What is left at the end is sent within a few seconds.
+func (a *app) trace(ctx context.Context) (err error) {
+	a.traces, err = tracing.Open(ctx, tracing.Options{
+		Endpoint: a.cfg.Tracing.Endpoint, Service: "daybreak", Instance: a.instance, Version: mainVersion(),
+	})
+	if err != nil {
+		return err
+	}
+	a.closeLater(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceFlush)
+		defer cancel()
+		if err := a.traces.Close(ctx); err != nil {
+			a.log.Warn("the last spans could not be sent", "err", err)
+		}
+	})
+	return nil
+}
+
+const traceFlush = 5 * time.Second
 
 func (a *app) closeLater(f func()) { a.closers = append(a.closers, f) }
 

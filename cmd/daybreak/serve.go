@@ -138,7 +138,7 @@ func (a *app) machinery(s *services) {
 func (a *app) newTicker(reg prometheus.Registerer) *ticker.Ticker {
 	return ticker.New(ticker.Options{
 		Jobs: a.cfg.ModelJobs(), Publish: a.bus, Books: a.control, Clock: a.clock, Logger: a.log, Instance: a.instance,
-		Registerer: reg,
+		Registerer: reg, Tracer: a.traces.Tracer("daybreak/ticker"),
 	})
 }
 
@@ -146,6 +146,7 @@ func (a *app) newRecon(jobs []source.Job, reg prometheus.Registerer) *recon.Reco
 	return recon.New(recon.Options{
 		Jobs: jobs, Bus: a.bus, Control: a.control, Store: a.store, Clock: a.clock, Instance: a.instance, Logger: a.log, Registerer: reg,
 		Workers: a.cfg.Recon.Workers, AckWait: a.cfg.Lease.TTL, Grace: a.cfg.Retention.Grace,
+		Tracer: a.traces.Tracer("daybreak/recon"),
 	})
 }
 
@@ -161,7 +162,7 @@ const noSettling = -100 * 365 * 24 * time.Hour
 func (a *app) auditorOptions(jobs []source.Job, reg prometheus.Registerer) auditor.Options {
 	opts := auditor.Options{
 		Jobs: jobs, Bus: a.bus, Control: a.control, Conn: a.store.Conn(), Records: a.store, Clock: a.clock, Instance: a.instance, Logger: a.log,
-		Registerer: reg, Expect: []string{string(serviceTicker), string(serviceRecon), string(serviceAuditor)},
+		Registerer: reg, Tracer: a.traces.Tracer("daybreak/auditor"), Expect: []string{string(serviceTicker), string(serviceRecon), string(serviceAuditor)},
 	}
 	if a.owner && !a.serving {
 		opts.Expect, opts.Settle = nil, noSettling

@@ -72,7 +72,8 @@ func (f file) imports() []string {
 var allowed = map[string][]string{
 	"pkg/model":         {},
 	"pkg/kv":            {},
-	"pkg/bus":           {},
+	"pkg/bus":           {"pkg/tracing"},
+	"pkg/tracing":       {},
 	"pkg/engine":        {"pkg/engine"},
 	"pkg/source":        {"pkg/model", "pkg/source"},
 	"pkg/store":         {"pkg/model"},

@@ -13,6 +13,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"daybreak/pkg/tracing"
 )
 
 // ConsumerOptions say what to consume and how. Stream and Durable are required.
@@ -339,7 +341,7 @@ func (c *Consumer) guarded(ctx context.Context, d Delivery) (v Verdict) {
 			v = Retry(growing(d.Deliveries)).Because("panic")
 		}
 	}()
-	return c.handler(ctx, d)
+	return c.handler(tracing.Extract(ctx, d.Header), d)
 }
 
 func delivery(msg *nats.Msg) (Delivery, error) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"daybreak/pkg/tracing"
 )
 
 // Message is what is published, or read back.
@@ -27,8 +29,8 @@ type Receipt struct {
 	Duplicate bool   // the server had this id already and stored nothing
 }
 
-// wire gives the message as it is sent; the caller's header is not touched.
-func (m Message) wire() (*nats.Msg, string, error) {
+// wire gives the message as it is sent, within the trace of ctx; the caller's header is not touched.
+func (m Message) wire(ctx context.Context) (*nats.Msg, string, error) {
 	if m.ID == "" {
 		return nil, "", fmt.Errorf("%w: subject %s", ErrNoID, m.Subject)
 	}
@@ -44,6 +46,7 @@ func (m Message) wire() (*nats.Msg, string, error) {
 		header = nats.Header{}
 	}
 	header.Set(jetstream.MsgIDHeader, m.ID)
+	tracing.Inject(ctx, header)
 	return &nats.Msg{Subject: m.Subject, Header: header, Data: m.Body}, stream, nil
 }
 
@@ -51,7 +54,7 @@ func (m Message) wire() (*nats.Msg, string, error) {
 // is unknown it repeats with the same id, until ctx ends: after an error of ctx the message may
 // or may not be stored, and publishing it again is safe.
 func (b *Bus) Publish(ctx context.Context, m Message) (Receipt, error) {
-	msg, stream, err := m.wire()
+	msg, stream, err := m.wire(ctx)
 	if err != nil {
 		return Receipt{}, err
 	}

@@ -63,7 +63,7 @@ type window struct {
 // send puts one message on its way. When the connection is not the one the outstanding messages
 // went through, they are settled first: else this one could overtake what got lost.
 func (w *window) send(ctx context.Context, m Message) error {
-	msg, stream, err := m.wire()
+	msg, stream, err := m.wire(ctx)
 	if err != nil {
 		if settleErr := w.settle(ctx, 0); settleErr != nil {
 			return settleErr

@@ -53,10 +53,10 @@ var wrongText = []wrong{
 		`1:1: job: unknown key; did you mean "jobs"?`,
 	}},
 	{"unknown key far from any", "colour: red\n" + good, []string{
-		`1:1: colour: unknown key; known are nats, clickhouse, setup, data, http, lease, recon, retention, jobs`,
+		`1:1: colour: unknown key; known are nats, clickhouse, setup, data, http, lease, recon, retention, tracing, jobs`,
 	}},
 	{"unknown key with blanks", "\"two words\": 1\n" + good, []string{
-		`1:1: "two words": unknown key; known are nats, clickhouse, setup, data, http, lease, recon, retention, jobs`,
+		`1:1: "two words": unknown key; known are nats, clickhouse, setup, data, http, lease, recon, retention, tracing, jobs`,
 	}},
 	{"duplicate key", good + "data: a\nhttp: {}\ndata: b\n", []string{
 		`13:1: data: given twice, first on line 11; keep one`,
@@ -411,6 +411,9 @@ var wrongEngines = []wrong{
 	}},
 	{"recon", "recon: { workers: 0 }\n" + good, []string{
 		`1:19: recon.workers: "0" is not a whole number between 1 and 256; write plain digits in that range`,
+	}},
+	{"tracing", "tracing: { endpoint: \"localhost:4318\" }\n" + good, []string{
+		`1:22: tracing.endpoint: "localhost:4318" is not the address of a collector; write http://host:port or https://host:port, such as http://127.0.0.1:4318`,
 	}},
 	{"retention", "retention: { grace: 1s }\n" + good, []string{
 		`1:21: retention.grace: "1s" is too short; at least 1m0s is needed`,

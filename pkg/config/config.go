@@ -29,6 +29,7 @@ type Config struct {
 	Lease      Lease
 	Recon      Recon
 	Retention  Retention
+	Tracing    Tracing
 	Prepared   bool  // streams, bucket, consumer and tables are laid out by `daybreak init`; services only look whether they are there
 	Jobs       []Job // at least one, in the order of the file, names unique
 
@@ -108,6 +109,11 @@ func (t TLS) Empty() bool { return t == TLS{} }
 // HTTP says where metrics, health and the console are served.
 type HTTP struct {
 	Listen string // host:port
+}
+
+// Tracing says where spans go.
+type Tracing struct {
+	Endpoint string // of a collector that takes OTLP over HTTP; "" switches tracing off
 }
 
 // Lease tunes the right to work on a day.
@@ -215,7 +221,7 @@ func (d *decoder) config(root *yaml.Node, c *Config) {
 		Lease:      Lease{TTL: 30 * time.Second}, Recon: Recon{Workers: 2}, Retention: Retention{Grace: 24 * time.Hour},
 	}
 	top, ok := cursor{d: d, node: resolve(root)}.object("begin with jobs:",
-		"nats", "clickhouse", "setup", "data", "http", "lease", "recon", "retention", "jobs")
+		"nats", "clickhouse", "setup", "data", "http", "lease", "recon", "retention", "tracing", "jobs")
 	if !ok {
 		return
 	}

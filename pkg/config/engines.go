@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -23,6 +24,10 @@ func (d *decoder) engines(top object, c *Config) {
 	top.opt("http", func(at cursor) {
 		o, _ := at.object("write http: { listen: 127.0.0.1:7070 }", "listen")
 		o.opt("listen", into(&c.HTTP.Listen, parseListen))
+	})
+	top.opt("tracing", func(at cursor) {
+		o, _ := at.object("write tracing: { endpoint: http://127.0.0.1:4318 }", "endpoint")
+		o.need("endpoint", "name the collector, such as http://127.0.0.1:4318", into(&c.Tracing.Endpoint, parseCollector))
 	})
 	top.opt("lease", func(at cursor) {
 		o, _ := at.object("write lease: { ttl: 30s }", "ttl")
@@ -162,4 +167,13 @@ func (o object) oneUser(url string, keys ...string) {
 			first = key
 		}
 	}
+}
+
+// parseCollector reads the address of a collector of traces.
+func parseCollector(text string) (string, *fault) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return "", &fault{fmt.Sprintf("%q is not the address of a collector", text), "write http://host:port or https://host:port, such as http://127.0.0.1:4318"}
+	}
+	return text, nil
 }

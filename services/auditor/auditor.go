@@ -14,12 +14,14 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"daybreak/pkg/control"
 	"daybreak/pkg/model"
 	"daybreak/pkg/review"
 	"daybreak/pkg/source"
+	"daybreak/pkg/tracing"
 )
 
 const (
@@ -60,6 +62,7 @@ type Options struct {
 	Durable    string
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics
+	Tracer     trace.Tracer          // nil: no traces
 	// Tables stand in for those that Conn reaches; nil: these.
 	Tables Tables
 }
@@ -109,6 +112,7 @@ type verified struct {
 
 // New returns an Auditor that has not started.
 func New(opts Options) *Auditor {
+	opts.Tracer = tracing.Of(opts.Tracer)
 	opts.Settle = cmp.Or(opts.Settle, settleDefault)
 	opts.Workers = cmp.Or(opts.Workers, 2)
 	opts.Durable = cmp.Or(opts.Durable, "recon")

@@ -8,9 +8,12 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"daybreak/pkg/bus"
 	"daybreak/pkg/model"
 	"daybreak/pkg/source"
+	"daybreak/pkg/tracing"
 )
 
 // jobTimeout ends a look that hangs, so that it holds up the other jobs no longer.
@@ -58,6 +61,8 @@ func (a *Auditor) job(ctx context.Context, m *memory) (JobReport, []model.Audit)
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTimeout)
 	defer cancel()
+	ctx, span := a.Tracer.Start(ctx, "audit", trace.WithAttributes(tracing.Job(m.job.Name)))
+	defer span.End()
 	r := &round{a: a, m: m, job: m.job, now: a.Clock.Now()}
 	r.look(ctx)
 	rep := r.report()

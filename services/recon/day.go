@@ -7,11 +7,15 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
 	"daybreak/pkg/bus"
 	"daybreak/pkg/control"
 	"daybreak/pkg/kv"
 	"daybreak/pkg/model"
 	"daybreak/pkg/source"
+	"daybreak/pkg/tracing"
 )
 
 const (
@@ -36,6 +40,8 @@ type attempt struct {
 	batch     model.Batch     // what this attempt is going to commit
 	seen      string          // fingerprint of the sources before they were read
 	entered   time.Time
+	span      trace.Span // of the whole answer
+	phase     trace.Span // of the phase that the attempt is in
 }
 
 // day does what a held day needs and answers its message.
@@ -51,12 +57,17 @@ func (r *Recon) day(ctx context.Context, job source.Job, req request) bus.Verdic
 	}
 	ctx, cancel := both(ctx, holding.Context())
 	defer cancel()
+	ctx, span := r.Tracer.Start(ctx, "reconcile", trace.WithAttributes(tracing.Job(job.Name), tracing.BizDate(req.day.String()),
+		tracing.Cause(string(req.cause)), tracing.Fence(int64(holding.Fence())))) //nolint:gosec // a sequence of a stream
+	defer span.End()
 	defer r.giveBack(ctx, holding)
 	a := &attempt{
-		r: r, job: job, day: req.day, req: req, holding: holding,
+		r: r, job: job, day: req.day, req: req, holding: holding, span: span, phase: noop.Span{},
 		log: r.log.With("job", job.Name, "biz_date", req.day.String(), "fence", holding.Fence(), "cause", string(req.cause)),
 	}
-	return a.answer(ctx)
+	v := a.answer(ctx)
+	a.phase.End()
+	return v
 }
 
 // answer decides, acts, and turns what came of it into a verdict.
@@ -81,6 +92,8 @@ func (a *attempt) answer(ctx context.Context) bus.Verdict {
 			err = a.run(ctx, d.act)
 		}
 		if err != nil {
+			tracing.Fail(a.phase, err)
+			tracing.Fail(a.span, err)
 			return a.failed(ctx, err)
 		}
 		if d.act != actResume { // what was resumed may still owe the request a recompute

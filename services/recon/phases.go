@@ -10,6 +10,7 @@ import (
 	"daybreak/pkg/model"
 	"daybreak/pkg/source"
 	"daybreak/pkg/store"
+	"daybreak/pkg/tracing"
 )
 
 // begin makes the attempt known: RUNNING, under the fence.
@@ -23,6 +24,7 @@ func (a *attempt) begin(ctx context.Context) error {
 		CarryOut: old.CarryOut, Committed: old.Committed, Failures: old.Failures,
 	}
 	a.log = a.log.With("run_id", a.mark.RunID)
+	a.span.SetAttributes(tracing.RunID(a.mark.RunID))
 	a.log.Info("reconciling")
 	return a.enter(ctx, model.PhaseStart)
 }
@@ -32,6 +34,8 @@ func (a *attempt) enter(ctx context.Context, phase model.Phase) error {
 	now := a.r.Clock.Now()
 	a.r.metrics.phase(a.job.Name, a.mark.Phase, now.Sub(a.entered))
 	a.entered = now
+	a.phase.End()
+	_, a.phase = a.r.Tracer.Start(ctx, string(phase))
 	a.mark.Status, a.mark.Phase, a.mark.BeatAt, a.mark.FinishedAt = model.Running, phase, now, nil
 	if err := a.holding.Save(ctx, a.mark); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/jonboulle/clockwork"
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 
 	"daybreak/pkg/bus"
@@ -20,6 +21,7 @@ import (
 	"daybreak/pkg/model"
 	"daybreak/pkg/source"
 	"daybreak/pkg/store"
+	"daybreak/pkg/tracing"
 )
 
 // Durable is the name of the consumer that all replicas share.
@@ -39,6 +41,7 @@ type Options struct {
 	Grace      time.Duration // how long superseded versions stay readable; 24 h when zero
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics
+	Tracer     trace.Tracer          // nil: no traces
 	// Tables stands in for Store; nil: they are those of Store.
 	Tables Tables
 	// Entropy is what run ids are drawn from besides the time, safe for concurrent use; nil: the system's.
@@ -73,6 +76,7 @@ func New(opts Options) *Recon {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	opts.Tracer = tracing.Of(opts.Tracer)
 	if opts.Tables == nil {
 		opts.Tables = stored{opts.Store}
 	}

@@ -11,9 +11,11 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"daybreak/pkg/bus"
 	"daybreak/pkg/model"
+	"daybreak/pkg/tracing"
 )
 
 const service = "ticker"
@@ -50,6 +52,7 @@ type Options struct {
 	Instance   string          // names this replica in its heartbeat
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: no metrics
+	Tracer     trace.Tracer          // nil: no traces
 	Wake       time.Duration         // longest sleep, in real time; 2 s when zero
 	Rescan     time.Duration         // how often holes are looked for, in real time; 3 min when zero
 	BeatEvery  time.Duration         // how often the heartbeat is written, in real time; 10 s when zero
@@ -74,6 +77,7 @@ type Ticker struct {
 
 // New returns a Ticker that has not started.
 func New(opts Options) *Ticker {
+	opts.Tracer = tracing.Of(opts.Tracer)
 	if opts.Wake == 0 {
 		opts.Wake = 2 * time.Second
 	}
@@ -164,7 +168,7 @@ func (t *Ticker) scanJob(ctx context.Context, job model.Job, now time.Time) (pub
 		if err != nil {
 			return published, err
 		}
-		receipt, err := t.publish(ctx, m)
+		receipt, err := t.publish(ctx, m, job.Name, day)
 		if err != nil {
 			return published, fmt.Errorf("day %s: %w", day, err)
 		}
@@ -206,10 +210,13 @@ func (t *Ticker) open(ctx context.Context, job model.Job, now time.Time) ([]mode
 	return days, nil
 }
 
-func (t *Ticker) publish(ctx context.Context, m bus.Message) (bus.Receipt, error) {
+func (t *Ticker) publish(ctx context.Context, m bus.Message, job string, day model.Day) (bus.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
-	return t.Publish.Publish(ctx, m)
+	ctx, span := t.Tracer.Start(ctx, "due", trace.WithAttributes(tracing.Job(job), tracing.BizDate(day.String())))
+	receipt, err := t.Publish.Publish(ctx, m)
+	tracing.End(span, err)
+	return receipt, err
 }
 
 // due is the body of the message. The subject alone says as much; the body is for people who look at the stream.
