@@ -23,7 +23,9 @@ func (w *World) final() {
 		w.truth(b, well)
 		for _, day := range well {
 			w.balances(b, day)
-			w.rebuilt(b, day)
+			if w.Faults["row lost"] == 0 { // what was lost with a row of an old version cannot be told any more
+				w.rebuilt(b, day)
+			}
 		}
 		w.triggers(b)
 	}
