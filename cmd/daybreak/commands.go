@@ -61,6 +61,15 @@ func (c *cli) open(ctx context.Context, s setup, do func(*app) error) error {
 		return err
 	}
 	defer a.close()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-a.ownerGone:
+			c.abandon(errOwnerGone) // else it would wait for an answer of engines that are no more
+		case <-ended:
+		}
+	}()
 	return do(a)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"testing"
@@ -64,4 +65,21 @@ func TestGuestsAndOwners(t *testing.T) {
 	case <-time.After(10 * ownerPoll):
 		require.FailNow(t, "the guest did not notice that its engines are gone")
 	}
+}
+
+// A command that waits for an answer ends when the process that ran the engines has, and says so.
+func TestCommandEndsWithTheEnginesItBorrowed(t *testing.T) {
+	t.Parallel()
+	i := newInstallation(t)
+	stop := i.background("up")
+	out := listenFor("daybreak.batch.committed")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	code := make(chan int, 1)
+	go func() { code <- runWith(ctx, testEnvironment(out, out, i.vars()), []string{"events", "--follow"}) }()
+	<-out.heard
+	require.Equal(t, exitFine, stop())
+	require.Equal(t, exitFailed, <-code)
+	require.NoError(t, ctx.Err(), "it ended by itself")
+	require.Contains(t, out.String(), errOwnerGone.Error())
 }

@@ -41,9 +41,14 @@ func run(args []string) int {
 
 // runWith is run in a given environment.
 func runWith(ctx context.Context, env *environment, args []string) int {
+	ctx, env.abandon = context.WithCancelCause(ctx)
+	defer env.abandon(nil)
 	root := newRoot(env)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errOwnerGone) {
+		err = errOwnerGone // what failed for it is no news
+	}
 	var coded *codedError
 	switch {
 	case err == nil:

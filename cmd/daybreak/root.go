@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,6 +25,8 @@ type environment struct {
 	stdout io.Writer
 	stderr io.Writer
 	lookup func(string) (string, bool)
+
+	abandon context.CancelCauseFunc // ends the command for a reason that is not the caller's
 }
 
 func (e *environment) get(name string) string {
