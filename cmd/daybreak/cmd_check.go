@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -212,5 +214,23 @@ func readWhole(ctx context.Context, src source.Source, req source.Request) (stri
 	if seal.NoBill != "" {
 		return fmt.Sprintf("no bill, the provider answered %q (%s)", seal.NoBill, strings.Join(names, ", ")), nil
 	}
-	return fmt.Sprintf("%s (%s)", seal.Totals, strings.Join(names, ", ")), nil
+	return fmt.Sprintf("%s (%s)%s", seal.Totals, strings.Join(names, ", "), leftOut(seal)), nil
+}
+
+// leftOut says what the types of a bill leave out, which is easily more than was meant.
+func leftOut(seal model.Seal) string {
+	left := map[string]uint64{}
+	for _, f := range seal.Sources {
+		for kind, n := range f.Left {
+			left[kind] += n
+		}
+	}
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(left)) {
+		parts = append(parts, fmt.Sprintf("%s %d", kind, left[kind]))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "; left out by types: " + strings.Join(parts, ", ")
 }

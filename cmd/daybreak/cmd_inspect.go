@@ -53,7 +53,11 @@ func (c *cli) inspectCommand() *cobra.Command {
 func (f *inspectFlags) options(out io.Writer) (source.InspectOptions, error) {
 	opts := source.InspectOptions{Format: f.format, Rows: f.rows}
 	if !slices.Contains(billformats.Names(), f.format) {
-		return opts, fmt.Errorf("--format %q is not known: want %s", f.format, strings.Join(billformats.Names(), ", "))
+		hint := ""
+		if slices.Contains(formats, f.format) {
+			hint = "; how the answer is printed is said with --as"
+		}
+		return opts, fmt.Errorf("--format %q is no format of a bill: want %s%s", f.format, strings.Join(billformats.Names(), ", "), hint)
 	}
 	if f.as == "" {
 		f.as = formatJSON

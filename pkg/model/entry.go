@@ -82,4 +82,7 @@ type FileSeal struct {
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 	Rows   uint64 `json:"rows"`
+
+	// Left counts rows that the configuration leaves out, by their type.
+	Left map[string]uint64 `json:"left,omitempty"`
 }

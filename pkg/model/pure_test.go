@@ -17,7 +17,7 @@ func TestModelIsPure(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]bool{
 		"cmp": true, "crypto/sha256": true, "embed": true, "encoding/hex": true, "encoding/json": true, "errors": true, "fmt": true,
-		"hash": true, "maps": true, "regexp": true, "slices": true, "strconv": true, "strings": true, "time": true,
+		"encoding/binary": true, "hash": true, "maps": true, "regexp": true, "slices": true, "strconv": true, "strings": true, "time": true,
 		"github.com/shopspring/decimal": true,
 	}
 	banned := map[string]bool{

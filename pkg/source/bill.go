@@ -94,7 +94,7 @@ func billColumns(fs ...*bill.Format) Columns {
 
 func (b *billEntries) Row(r *bill.Row) error {
 	if len(b.types) > 0 && !slices.Contains(b.types, r.Type) {
-		return nil
+		return b.to.leave(b.ctx, string(r.Type))
 	}
 	b.row = r
 	return b.to.take(b.ctx, b, uint64(r.Line)) //nolint:gosec // lines are positive

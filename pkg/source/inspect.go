@@ -230,6 +230,9 @@ func (i *inspector) take(report billReport, err error) {
 	r := &i.result
 	r.Container, r.NoBill, r.Remarks = report.Container, report.NoBill, report.Remarks
 	r.From, r.To = instantText(i.from), instantText(i.to)
+	if r.Rows > 0 && i.from.IsZero() {
+		r.Remarks = append(r.Remarks, "no row has an instant: the bill says dates or clocks without offset, of which a zone makes instants (--zone, or zone: in the configuration)")
+	}
 	if report.Format != nil {
 		r.Format, r.Title = report.Format.Name, report.Format.Title
 	} else if report.NoBill != "" {

@@ -113,7 +113,9 @@ func (s *fileSource) readOne(ctx context.Context, f found, to *sink) (model.File
 		}
 		return model.FileSeal{}, err
 	}
-	return in.seal(to.rows)
+	seal, err := in.seal(to.rows)
+	seal.Left = to.left
+	return seal, err
 }
 
 // sink takes the rows of one Read: it makes entries, yields them and totals them for the seal.
@@ -125,7 +127,8 @@ type sink struct {
 	seal     model.Seal
 	contents model.ContentsDigest
 	file     string
-	rows     uint64 // of the current file
+	rows     uint64            // of the current file
+	left     map[string]uint64 // of the current file: rows that are not asked for, by type
 	wrong    *problems
 	noBill   []string // answers of providers in place of files
 	yielding bool     // the caller's code runs
@@ -148,7 +151,7 @@ func newSink(spec Spec, req Request, yield func(model.Entry) error) (*sink, erro
 }
 
 func (s *sink) begin(file string) {
-	s.file, s.rows, s.wrong = file, 0, &problems{}
+	s.file, s.rows, s.left, s.wrong = file, 0, nil, &problems{}
 }
 
 // take makes an entry of a row. Once something of the input was wrong its rows are still looked at, for the report, but
@@ -189,4 +192,16 @@ func (s *sink) settleNoBill(files int) error {
 func (s *sink) sealed() model.Seal {
 	s.seal.Digest = s.contents.Under(s.req.Rules)
 	return s.seal
+}
+
+// leave counts a row that is not asked for.
+func (s *sink) leave(ctx context.Context, kind string) error {
+	if s.left == nil {
+		s.left = map[string]uint64{}
+	}
+	s.left[kind]++
+	if s.left[kind]%1024 == 0 && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }

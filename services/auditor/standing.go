@@ -89,7 +89,7 @@ func judgeFailed(v standing) sighting {
 	}
 	if v.live == v.mark.Sources && v.mark.Lasting {
 		s.remedy = byPerson
-		s.detail += "; the source is still the same: correct it, the day is then computed again"
+		s.detail += "; the source is still the same; the day is computed again as soon as it changes"
 	}
 	return s
 }

@@ -125,6 +125,9 @@ func (o *Out) Finish() {
 		case !c.Declared.Valid || c.Agrees():
 		case !c.Counted.Valid:
 			o.Problem(c.Line, 0, "the bill declares %s = %s, but nothing in the file gives that figure", c.Name, c.Declared.Decimal)
+		case c.Line == 0: // declared by what the bill is
+			o.Problem(0, 0, "%s: must be %s, but its rows give %s: the bill is cut, damaged or edited; deliver the whole file again",
+				c.Name, c.Declared.Decimal, c.Counted.Decimal)
 		default:
 			o.Problem(c.Line, 0, "the bill declares %s = %s, but its rows give %s: it is cut, damaged or edited; deliver the whole file again",
 				c.Name, c.Declared.Decimal, c.Counted.Decimal)

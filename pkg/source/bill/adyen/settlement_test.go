@@ -147,7 +147,7 @@ func TestSettlementTabs(t *testing.T) {
 func TestSettlementRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, from, to, want string }{
-		{"a row is missing", good[strings.Index(good, "Co,Shop,,,,2024-07-05 00:10:00,CET,Fee"):strings.Index(good, "Co,Shop,,,,2024-07-05 00:10:00,CET,Bal")], "", "declares batch 71 EUR nets to = 0, but its rows give 1.1"},
+		{"a row is missing", good[strings.Index(good, "Co,Shop,,,,2024-07-05 00:10:00,CET,Fee"):strings.Index(good, "Co,Shop,,,,2024-07-05 00:10:00,CET,Bal")], "", "batch 71 EUR nets to: must be 0, but its rows give 1.1"},
 		{"B35 a twin was added", "Co,Shop,9100000000000007", "Co,Shop,9100000000000002,DB-1002,mc,2024-07-03 10:00:01,CET,Settled,9200000000000002,EUR,,0.02,1,EUR,0.03,,,0.05,,,mc,,71,\nCo,Shop,9100000000000007", "its rows give -0.03"},
 		{"a fee was changed", ",0.5,0.12,0.2,", ",0.5,0.12,0.3,", `2:102: column "Net Debit (NC)": gross 40 EUR × rate 1 − fees 0.92 = 39.08, but the net is 39.18 EUR`},
 		{"a conversion does not fit", ",0.9123456,EUR,,8.85,", ",0.9133456,EUR,,8.85,", "gross 10 USD × rate 0.9133456 − fees 0.27 = 8.863456, but the net is 8.85 EUR (allowed difference 0.0050005)"},

@@ -2,7 +2,7 @@ package consumer
 
 import "daybreak/pkg/source/bill"
 
-const bankAdvice = "ask the bank for MT940 (format mt940) or camt.053 (format camt053), whose balances prove that nothing is missing; or describe this list with csv: and its columns"
+const bankAdvice = "ask the bank for MT940 (format mt940) or camt.053 (format camt053), whose balances prove that nothing is missing; or describe this list with csv: or xlsx: and its columns"
 
 // banks are lists that Chinese banks export.
 func banks() []bill.Stranger {
@@ -18,7 +18,7 @@ func banks() []bill.Stranger {
 		list("HSBC Hong Kong", header("Date", "Description", "Billing amount", "Billing currency", "Balance currency")),
 		{
 			Title:  "a list of a securities account (证券)",
-			Advice: "it is no payment bill; describe it with csv: and its columns when it is to be reconciled all the same",
+			Advice: "it is no payment bill; describe it with csv: or xlsx: and its columns when it is to be reconciled all the same",
 			Fits:   either(header("交收日期", "业务名称", "证券代码", "清算金额"), header("成交时间", "证券代码", "证券名称", "成交金额"), header("证券代码", "成交数量", "发生金额")),
 		},
 		list("a Chinese bank", generalBank),

@@ -2,7 +2,7 @@ package consumer
 
 import "daybreak/pkg/source/bill"
 
-const describe = "; to reconcile this very file, describe it with csv: and its columns, with skip: for the lines before the header"
+const describe = "; to reconcile this very file, describe it with csv: or xlsx: and its columns, with skip: for the lines before the header"
 
 // wallets are what apps export for a person.
 func wallets() []bill.Stranger {

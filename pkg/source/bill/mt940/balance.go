@@ -48,7 +48,7 @@ func (p *parser) parseBalance(f *field) balance {
 	}
 	at = c.at
 	if b.currency, err = bill.CheckCurrency(c.take(reThreeLetters)); err != nil {
-		p.bad(f, at, "the balance has no currency that is known: %w", err)
+		p.bad(f, at, "the balance has no currency that is known: %w: ask the bank for the original; a currency stands before the amount", err)
 		return b
 	}
 	at = c.at

@@ -94,7 +94,7 @@ func (e *entries) entry(v *text.JSONValue) error {
 	row.Currency = e.Currency(v, "gross_amount_money", "currency")
 	gross, fee, net := e.money(v, "gross_amount_money"), e.money(v, "fee_amount_money"), e.money(v, "net_amount_money")
 	if !gross.Sub(fee).Equal(net) {
-		e.Problem(v, fmt.Errorf("gross %s − fee %s = %s, but net is %s", gross, fee, gross.Sub(fee), net), "net_amount_money")
+		e.Problem(v, fmt.Errorf("gross %s − fee %s = %s, but net is %s: fetch the entries again and do not edit them", gross, fee, gross.Sub(fee), net), "net_amount_money")
 	}
 	kind := e.Word(v, "type")
 	if kind == "" {

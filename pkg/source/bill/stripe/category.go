@@ -92,7 +92,7 @@ func (m money) check() error {
 	if m.gross.Sub(m.fee).Equal(m.net) {
 		return nil
 	}
-	return fmt.Errorf("gross %s − fee %s = %s, but net is %s", m.gross, m.fee, m.gross.Sub(m.fee), m.net)
+	return fmt.Errorf("gross %s − fee %s = %s, but net is %s: fetch the report again and do not edit it", m.gross, m.fee, m.gross.Sub(m.fee), m.net)
 }
 
 // fill puts type, amount and fee of a line into a row.
