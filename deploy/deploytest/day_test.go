@@ -143,7 +143,7 @@ func get(t *testing.T, addr, path string) string {
 	t.Helper()
 	resp, err := http.Get("http://" + addr + path)
 	require.NoError(t, err)
-	defer resp.Body.Close() //nolint:errcheck // read only
+	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	return string(text)

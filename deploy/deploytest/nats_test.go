@@ -80,7 +80,7 @@ func freePorts(t *testing.T, n int) []int {
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		defer l.Close() //nolint:errcheck // only its number is wanted
+		defer l.Close()
 		out = append(out, l.Addr().(*net.TCPAddr).Port)
 	}
 	return out
@@ -123,7 +123,7 @@ func (c *client) try(t *testing.T, do func() error) bool {
 	require.NoError(t, do())
 	require.NoError(t, c.FlushTimeout(5*time.Second))
 	after := c.LastError()
-	return after == before || !errors.Is(after, nats.ErrPermissionViolation)
+	return after == before || !errors.Is(after, nats.ErrPermissionViolation) //nolint:errorlint // is it the very same one
 }
 
 // Whoever has no certificate of ours, or one that names no user, does not get in.

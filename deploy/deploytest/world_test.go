@@ -155,7 +155,7 @@ func query(t *testing.T, ch *engine.ClickHouse, do func(ctx context.Context, con
 	o.Auth.Database = "daybreak"
 	conn, err := clickhouse.Open(o)
 	require.NoError(t, err)
-	defer conn.Close()    //nolint:errcheck // it is over
+	defer conn.Close()
 	do(t.Context(), conn) // without a deadline, which the client would make a setting, and Grafana's user may set none
 }
 
