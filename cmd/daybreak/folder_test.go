@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -78,6 +79,9 @@ func TestCommandEndsWithTheEnginesItBorrowed(t *testing.T) {
 	code := make(chan int, 1)
 	go func() { code <- runWith(ctx, testEnvironment(out, out, i.vars()), []string{"events", "--follow"}) }()
 	<-out.heard
+	owner, err := readRunning(filepath.Join(filepath.Dir(i.book.Config), "data", "running.json"))
+	require.NoError(t, err)
+	require.Equal(t, "daybreak up", owner.Command, "what others are told who cannot join")
 	require.Equal(t, exitFine, stop())
 	require.Equal(t, exitFailed, <-code)
 	require.NoError(t, ctx.Err(), "it ended by itself")

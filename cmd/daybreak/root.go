@@ -75,9 +75,11 @@ func newRoot(env *environment) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		RunE:          runRoot,
 		// Before any work, whatever the command.
-		PersistentPreRunE: func(*cobra.Command, []string) error { return c.checkFormat() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			c.command = cmd.CommandPath()
+			return c.checkFormat()
+		},
 	}
-	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { c.command = cmd.CommandPath() }
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
