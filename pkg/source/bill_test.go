@@ -148,8 +148,11 @@ func TestWrongBills(t *testing.T) {
 		"empty":                  {"", source.Bill{}, []string{"bill.dat: the file is empty"}},
 		"a total that is not so": {strings.Replace(tradeBill(), "共30.50元", "共30.05元", 1), source.Bill{}, []string{"bill.dat:10", "30.05", "30.5"}},
 		"an amount":              {strings.Replace(tradeBill(), ",20.50,20.50", ",2O.50,20.50", 1), source.Bill{}, []string{`bill.dat:7:`, `"2O.50"`}},
-		"in an entry": {zipped(t, zipEntry{"a/x.csv", strings.Replace(tradeBill(), ",20.50,20.50", ",2O.50,20.50", 1)}),
-			source.Bill{}, []string{`bill.dat!a/x.csv:7:`, `"2O.50"`}},
+		"in an entry": {
+			zipped(t, zipEntry{"a/x.csv", strings.Replace(tradeBill(), ",20.50,20.50", ",2O.50,20.50", 1)}),
+			source.Bill{},
+			[]string{`bill.dat!a/x.csv:7:`, `"2O.50"`},
+		},
 		"cut":                       {cut, source.Bill{}, []string{"the bill is cut"}},
 		"cut gzip":                  {gz(t, tradeBill())[:200], source.Bill{}, []string{"bill.dat", "cut"}},
 		"encrypted":                 {string(aes), source.Bill{}, []string{`entry "bill.csv" is AES-encrypted (method 99)`}},

@@ -252,8 +252,7 @@ func (i *inspector) take(report billReport, err error) {
 		return
 	}
 	line, column, what := 0, 0, err
-	var in *docError
-	if errors.As(err, &in) {
+	if in, ok := errors.AsType[*docError](err); ok {
 		i.doc = in.doc
 		line, column, what = in.place()
 	}

@@ -30,7 +30,7 @@ func TestPreparedLaysOutNothing(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotLaidOut)
 	conn, err := clickhouse.Open(enginetest.ClickHouse(t))
 	require.NoError(t, err)
-	defer conn.Close() //nolint:errcheck // it is over
+	defer conn.Close()
 	version, err = Layout(t.Context(), conn)
 	require.NoError(t, err)
 	require.Zero(t, version)

@@ -61,7 +61,7 @@ func newBook(w *World, name string, order model.Order) *book {
 		Due: model.Due{AfterDays: 1, At: model.TimeOfDay{Hour: 1}, Patience: w.between(time.Hour, 6*time.Hour)}, CarryDays: w.rng.IntN(3),
 		Rules: model.Rules{
 			Key: []string{"key"}, Mode: model.ModeOne, Compare: []string{"status"},
-			Tolerance: map[string]decimal.Decimal{"default": decimal.Decimal{}, "CNY": decimal.RequireFromString("0.01")},
+			Tolerance: map[string]decimal.Decimal{"default": {}, "CNY": decimal.RequireFromString("0.01")},
 		},
 		Audit: model.AuditRule{Every: 30 * time.Minute, Amount: map[string]decimal.Decimal{"default": {}}},
 	}

@@ -380,5 +380,7 @@ func (l *listing) Stop() error {
 	return nil
 }
 
-var _ recon.Streams = (*streams)(nil)
-var _ auditor.Streams = (*streams)(nil)
+var (
+	_ recon.Streams   = (*streams)(nil)
+	_ auditor.Streams = (*streams)(nil)
+)

@@ -375,6 +375,4 @@ func (w *World) apply(c *call) error {
 	return err
 }
 
-var (
-	errGone = errors.New("the caller's context has ended")
-)
+var errGone = errors.New("the caller's context has ended")

@@ -299,7 +299,7 @@ func (w *World) calm() {
 
 // activity changes with everything that is told or stored, but not when the same is found again.
 func (w *World) activity() string {
-	var fresh, unsettled = w.days.pending()
+	fresh, unsettled := w.days.pending()
 	n := 0
 	for _, s := range w.streams {
 		n += len(s.all)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -173,9 +174,7 @@ func (b *streams) Tail(ctx context.Context, name string, filters []string, from 
 
 func (m message) delivery(stream string, n int) bus.Delivery {
 	h := nats.Header{}
-	for k, v := range m.Header {
-		h[k] = v
-	}
+	maps.Copy(h, m.Header)
 	if m.ID != "" {
 		h.Set(nats.MsgIdHdr, m.ID)
 	}
