@@ -36,5 +36,5 @@ func TestTargetsOfTheTree(t *testing.T) {
 	require.NoError(t, err)
 	found, err := targets(root)
 	require.NoError(t, err)
-	require.Contains(t, found, target{"pkg/source", "FuzzCSV"})
+	require.Contains(t, found, target{"pkg/source/text", "FuzzCSV"})
 }
