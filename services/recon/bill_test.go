@@ -53,8 +53,8 @@ func (b *bundle) nudge(t *testing.T, job string, day model.Day) {
 	require.NoError(t, err)
 }
 
-// wechatBill is a bill of payments, one per order number and amount.
-func wechatBill(payments ...string) string {
+// wechatBill is the bill of a day with payments, one per order number and amount.
+func wechatBill(day model.Day, payments ...string) string {
 	var rows strings.Builder
 	cents := 0
 	for i, p := range payments {
@@ -62,7 +62,7 @@ func wechatBill(payments ...string) string {
 		var yuan, rest int
 		_, _ = fmt.Sscanf(amount, "%d.%d", &yuan, &rest)
 		cents += yuan*100 + rest
-		fmt.Fprintf(&rows, "`2026-10-01 08:00:%02d,`wxa,`1900000001,`0,`,`42000020260000000000%08d,`%s,`oOne,`JSAPI,`SUCCESS,`OTHERS,`CNY,`%s,`0.00,`0,`0,`0.00,`0.00,`,`,`tea,`,`0.00000,`0.60%%,`%s,`0.00,`\n", i, i, no, amount, amount)
+		fmt.Fprintf(&rows, "`%s 08:00:%02d,`wxa,`1900000001,`0,`,`42000020260000000000%08d,`%s,`oOne,`JSAPI,`SUCCESS,`OTHERS,`CNY,`%s,`0.00,`0,`0,`0.00,`0.00,`,`,`tea,`,`0.00000,`0.60%%,`%s,`0.00,`\n", day, i, i, no, amount, amount)
 	}
 	total := fmt.Sprintf("%d.%02d", cents/100, cents%100)
 	return "交易时间,公众账号ID,商户号,特约商户号,设备号,微信订单号,商户订单号,用户标识,交易类型,交易状态,付款银行,货币种类,应结订单金额,代金券金额,微信退款单号,商户退款单号,退款金额,充值券退款金额,退款类型,退款状态,商品名称,商户数据包,手续费,费率,订单金额,申请退款金额,费率备注\n" +
@@ -94,7 +94,7 @@ func TestNoBill(t *testing.T) {
 	_, ok, err = b.store.Current(t.Context(), "wechat", second)
 	require.NoError(t, err)
 	require.False(t, ok, "nothing is committed on the word of an answer that the ledger contradicts")
-	b.put(t, "bill-20261002.csv", wechatBill("A1=10.00"))
+	b.put(t, "bill-20261002.csv", wechatBill(second, "A1=10.00"))
 	b.awaitDone(t, "wechat")
 	require.Empty(t, b.diffs(t, "wechat"))
 }
@@ -106,7 +106,7 @@ func TestCutAndReissuedBill(t *testing.T) {
 	t.Parallel()
 	b := billBook(t, 1)
 	day := b.book.First
-	whole := wechatBill("A1=10.00", "A2=20.00", "A3=30.50")
+	whole := wechatBill(day, "A1=10.00", "A2=20.00", "A3=30.50")
 	b.put(t, "ledger-2026-10-01.csv", "no,amount\nA1,10.00\nA2,20.00\nA3,30.50\n")
 	b.put(t, "bill-20261001.csv", whole[:strings.Index(whole, "总交易单数")])
 	b.start(t, nil)
@@ -123,7 +123,7 @@ func TestCutAndReissuedBill(t *testing.T) {
 	before, _, err := b.store.Current(t.Context(), "wechat", day)
 	require.NoError(t, err)
 
-	b.put(t, "bill-20261001.csv", wechatBill("A1=10.00", "A2=20.01"))
+	b.put(t, "bill-20261001.csv", wechatBill(day, "A1=10.00", "A2=20.01"))
 	w := b.awaitAnswer(t, "wechat", day, b.replay(t, "wechat", day))
 	require.Equal(t, model.Done, w.Status, w.Error)
 	require.Equal(t, marks[day].Version+1, w.Version)
