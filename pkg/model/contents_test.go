@@ -34,7 +34,8 @@ func TestContentsDigest(t *testing.T) {
 		{digest(rules, a, b), digest(rules, a, c)}, // another key, same count and sum
 		{digest(rules, entry("A", "1", "x"), entry("B", "2", "x")), digest(rules, entry("A", "2", "x"), entry("B", "1", "x"))}, // amounts exchanged
 		{digest(rules, a), digest(rules, entry("A", "1", "REFUND"))},
-		{digest(rules, a, a), digest(rules, a)}, {digest(rules, a, a), digest(rules)},
+		{digest(rules, a, a), digest(rules, a)},
+		{digest(rules, a, a), digest(rules)},
 		{digest(rules, Entry{Key: "AB", Currency: "C"}), digest(rules, Entry{Key: "A", Currency: "BC"})},
 	}
 	for i, pair := range other {
