@@ -16,21 +16,37 @@ func TestExponents(t *testing.T) {
 		by                      bill.Exponents
 		written, currency, want string
 	}{
-		{bill.ISO, "2500", "JPY", "2500"}, {bill.ISO, "2500", "usd", "25"}, {bill.ISO, "-1", " EUR ", "-0.01"},
-		{bill.ISO, "7250", "KWD", "7.25"}, {bill.ISO, "12345", "CLF", "1.2345"},
-		{"stripe-api", "2500", "jpy", "2500"}, {"stripe-api", "7250", "kwd", "7.25"}, {"stripe-api", "500", "mga", "500"},
-		{"stripe-api", "150000", "isk", "1500"}, {"stripe-api", "150000", "ugx", "1500"},
-		{"adyen-api", "150000", "ISK", "1500"}, {"adyen-api", "150000", "CLP", "1500"}, {"adyen-api", "1500", "IDR", "1500"}, {"adyen-api", "1500", "CVE", "1500"},
-		{"paypal-report", "10000", "JPY", "100"}, {"paypal-report", "10000", "USD", "100"}, {"paypal-report", "10000", "KWD", "100"}, {"paypal-report", "10000", "HUF", "100"},
-		{"square", "15000", "USD", "150"}, {"razorpay", "97100", "INR", "971"},
+		{bill.ISO, "2500", "JPY", "2500"},
+		{bill.ISO, "2500", "usd", "25"},
+		{bill.ISO, "-1", " EUR ", "-0.01"},
+		{bill.ISO, "7250", "KWD", "7.25"},
+		{bill.ISO, "12345", "CLF", "1.2345"},
+		{"stripe-api", "2500", "jpy", "2500"},
+		{"stripe-api", "7250", "kwd", "7.25"},
+		{"stripe-api", "500", "mga", "500"},
+		{"stripe-api", "150000", "isk", "1500"},
+		{"stripe-api", "150000", "ugx", "1500"},
+		{"adyen-api", "150000", "ISK", "1500"},
+		{"adyen-api", "150000", "CLP", "1500"},
+		{"adyen-api", "1500", "IDR", "1500"},
+		{"adyen-api", "1500", "CVE", "1500"},
+		{"paypal-report", "10000", "JPY", "100"},
+		{"paypal-report", "10000", "USD", "100"},
+		{"paypal-report", "10000", "KWD", "100"},
+		{"paypal-report", "10000", "HUF", "100"},
+		{"square", "15000", "USD", "150"},
+		{"razorpay", "97100", "INR", "971"},
 	} {
 		got, err := c.by.Minor(c.written, c.currency)
 		require.NoError(t, err, "%+v", c)
 		require.Equal(t, c.want, got.String(), "%+v", c)
 	}
 	for _, c := range []struct{ written, currency, want string }{
-		{"1", "XYZ", `currency "XYZ" is not known`}, {"1", "", "the currency is empty"}, {"1.5", "USD", "want whole minor units"},
-		{"1e3", "USD", "only digits"}, {"", "USD", "digits are missing"},
+		{"1", "XYZ", `currency "XYZ" is not known`},
+		{"1", "", "the currency is empty"},
+		{"1.5", "USD", "want whole minor units"},
+		{"1e3", "USD", "only digits"},
+		{"", "USD", "digits are missing"},
 	} {
 		_, err := bill.ISO.Minor(c.written, c.currency)
 		require.ErrorContains(t, err, c.want)

@@ -75,15 +75,21 @@ func TestReportedBugs(t *testing.T) {
 		want          []string // lines, or
 		refused       string
 	}{
-		{name: "B1 columns of the bill of successes", content: success + row20 + totals20,
-			want: []string{"payment W1 W1 4200000000000000000000000001 12 CNY 0.07 SUCCESS 2026-10-01T01:00:00Z -"}},
+		{
+			name: "B1 columns of the bill of successes", content: success + row20 + totals20,
+			want: []string{"payment W1 W1 4200000000000000000000000001 12 CNY 0.07 SUCCESS 2026-10-01T01:00:00Z -"},
+		},
 		{name: "B1 a header of no generation", content: strings.Replace(success, "商品名称,", "商品名称二,", 1) + row20 + totals20, refused: "商品名称二"},
-		{name: "B2 24 columns and five totals", content: old,
-			want: []string{"payment W1 W1 4200000000000000000000000001 12 CNY 0.07 SUCCESS 2018-05-07T01:00:00Z -"}},
+		{
+			name: "B2 24 columns and five totals", content: old,
+			want: []string{"payment W1 W1 4200000000000000000000000001 12 CNY 0.07 SUCCESS 2018-05-07T01:00:00Z -"},
+		},
 		{name: "B3 gzip as text", content: "\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\x031900000001All2026-10-01.csv\x00\x01\x02", refused: "not a bill of a known format"},
 		{name: "B5 an error that is no empty day", content: "<xml><return_code>FAIL</return_code><return_msg>Sign Error</return_msg></xml>", refused: "Sign Error"},
-		{name: "B45 BAI2", content: "01,122099999,123456789,261001,0200,1,,,2/\n02,031001234,122099999,1,261001,,USD,2/\n03,07,USD,010,90,,,015/\n88,90,,,072,0,,/\n",
-			refused: "not a bill of a known format"},
+		{
+			name: "B45 BAI2", content: "01,122099999,123456789,261001,0200,1,,,2/\n02,031001234,122099999,1,261001,,USD,2/\n03,07,USD,010,90,,,015/\n88,90,,,072,0,,/\n",
+			refused: "not a bill of a known format",
+		},
 		{name: "B47 base64 of a change stream", content: `{"amount":"AfQ=","id":"1"}` + "\n", refused: "not a bill of a known format"},
 		{name: "B48 a zero date", content: strings.Replace(example(t, wechat), "2026-10-01 09:00:00", "0000-00-00 00:00:00", 1), refused: "0000-00-00"},
 		{name: "B58 totals are no row", content: example(t, wechat), want: nil},
