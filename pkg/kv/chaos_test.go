@@ -60,6 +60,23 @@ func writeOn(ctx context.Context, l *Lease, started chan struct{}, refused *atom
 	}
 }
 
+// answered asks again until somebody answers: while a group chooses its leader nobody does, and a request that was on its
+// way to the old one is lost.
+func answered[T any](t *testing.T, ask func(context.Context) (T, error)) (out T) {
+	t.Helper()
+	var err error
+	for range 30 {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		out, err = ask(ctx)
+		cancel()
+		if err == nil {
+			return out
+		}
+	}
+	require.NoError(t, err, "nobody answered")
+	return out
+}
+
 // verifyLog reads the whole stream by sequence and checks that every guarded
 // write lies between its own fence and the next one.
 func verifyLog(t *testing.T, s *Store, tokens []uint64) {
@@ -72,24 +89,27 @@ func verifyLog(t *testing.T, s *Store, tokens []uint64) {
 			next[tokens[i-1]] = tok
 		}
 	}
-	str, err := js(s).Stream(t.Context(), s.stream)
-	require.NoError(t, err)
-	info, err := str.Info(t.Context())
-	require.NoError(t, err)
+	str := answered(t, func(ctx context.Context) (jetstream.Stream, error) { return js(s).Stream(ctx, s.stream) })
+	info := answered(t, func(ctx context.Context) (*jetstream.StreamInfo, error) { return str.Info(ctx) })
 	stored := map[uint64]int{}
 	for seq := info.State.FirstSeq; seq <= info.State.LastSeq; seq++ {
-		msg, err := str.GetMsg(t.Context(), seq)
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
+		msg := answered(t, func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+			msg, err := str.GetMsg(ctx, seq)
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				return nil, nil
+			}
+			return msg, err
+		})
+		if msg == nil {
 			continue
 		}
-		require.NoError(t, err)
 		rest, guarded := strings.CutPrefix(msg.Subject, s.subject("out."))
 		if !guarded {
 			continue
 		}
 		var token uint64
 		var n int
-		_, err = fmt.Sscanf(rest, "%d.%d", &token, &n)
+		_, err := fmt.Sscanf(rest, "%d.%d", &token, &n)
 		require.NoError(t, err)
 		require.Contains(t, next, token)
 		require.Greater(t, seq, token, "stored before its own fence")
