@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -145,39 +146,55 @@ func TestTokensGrowAcrossRestart(t *testing.T) {
 	}
 }
 
+// joinCluster starts one more server of a cluster in this process; seed is a server to find the others by, if any.
+func joinCluster(t *testing.T, name string, seed *server.Server) *server.Server {
+	t.Helper()
+	routes := ""
+	if seed != nil {
+		routes = "nats://" + seed.ClusterAddr().String()
+	}
+	srv, err := server.NewServer(&server.Options{
+		ServerName: name, JetStream: true, StoreDir: t.TempDir(),
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, // routes wait for the client port
+		NoLog: true, NoSigs: true,
+		Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: server.RANDOM_PORT},
+		Routes:  server.RoutesFromStr(routes),
+	})
+	require.NoError(t, err)
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	require.True(t, srv.ReadyForConnections(10*time.Second))
+	return srv
+}
+
 // startCluster runs three servers in this process that form a real cluster.
 func startCluster(t *testing.T) []*server.Server {
 	t.Helper()
-	var servers []*server.Server
-	routes := ""
-	for i := range 3 {
-		opts := &server.Options{
-			ServerName: fmt.Sprintf("s%d", i), JetStream: true, StoreDir: t.TempDir(),
-			Host: "127.0.0.1", Port: server.RANDOM_PORT, // routes wait for the client port
-			NoLog: true, NoSigs: true,
-			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: server.RANDOM_PORT},
-			Routes:  server.RoutesFromStr(routes),
-		}
-		srv, err := server.NewServer(opts)
-		require.NoError(t, err)
-		srv.Start()
-		t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
-		require.True(t, srv.ReadyForConnections(10*time.Second))
-		if i == 0 {
-			routes = "nats://" + srv.ClusterAddr().String()
-		}
-		servers = append(servers, srv)
+	servers := []*server.Server{joinCluster(t, "s0", nil)}
+	for _, name := range []string{"s1", "s2"} {
+		servers = append(servers, joinCluster(t, name, servers[0]))
 	}
-	require.Eventually(t, func() bool {
-		current := 0
-		for _, srv := range servers {
-			if srv.JetStreamIsCurrent() {
-				current++
-			}
-		}
-		return current == 3
-	}, 20*time.Second, 20*time.Millisecond, "cluster has no leader")
 	return servers
+}
+
+// Processes and servers of an installation start together: whoever comes while the cluster has no leader, or knows two of
+// its three servers, waits for it, also with a request that nobody has answered.
+func TestOpenWhileTheClusterForms(t *testing.T) {
+	t.Parallel()
+	first := joinCluster(t, "s0", nil)
+	opened := make(chan *Store)
+	on := connect(t, first)
+	go func() {
+		s, err := Open(t.Context(), on, Options{Bucket: "test", Replicas: 3, Logger: quiet()})
+		assert.NoError(t, err)
+		opened <- s
+	}()
+	second := joinCluster(t, "s1", first)
+	require.Eventually(t, func() bool { return first.JetStreamIsCurrent() && second.JetStreamIsCurrent() }, time.Minute, 10*time.Millisecond)
+	joinCluster(t, "s2", first)
+	s := <-opened
+	require.NotNil(t, s)
+	require.NoError(t, s.Close(t.Context()))
 }
 
 // stepDowns makes the stream change its leader again and again until stop is

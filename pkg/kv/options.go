@@ -20,7 +20,8 @@ const (
 	// watcher that was cut off for less still learns of the expiry.
 	markerTTL = time.Hour
 
-	openTimeout    = 15 * time.Second
+	openTimeout    = 30 * time.Second
+	openAttempt    = 5 * time.Second  // one request of it; making a stream with copies takes longer than a write
 	acquireTimeout = 15 * time.Second // for the create and, again, for the fence
 	writeTimeout   = 10 * time.Second
 	readTimeout    = 10 * time.Second

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -97,20 +98,43 @@ func Look(ctx context.Context, js jetstream.JetStream, o Options) (there bool, e
 // existingBucket opens the bucket as it is; nil when there is none. Without per-message TTLs or with a history no lease
 // works on it: ErrNotLaidOut. It tries again while the cluster has no leader.
 func existingBucket(ctx context.Context, js jetstream.JetStream, o Options) (jetstream.KeyValue, error) {
+	var bucket jetstream.KeyValue
+	err := whileUnsettled(ctx, func(ctx context.Context) (err error) {
+		bucket, err = js.KeyValue(ctx, o.Bucket)
+		return err
+	})
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bucket, whileUnsettled(ctx, func(ctx context.Context) error { return checkBucket(ctx, js, o.Bucket) })
+}
+
+// whileUnsettled does a request again until ctx ends, as long as its failure is one of a cluster that is just forming or
+// choosing a leader: no leader, too few servers known yet, or no answer at all, as the leader it went to is gone.
+func whileUnsettled(ctx context.Context, do func(context.Context) error) error {
 	for attempt := 0; ; attempt++ {
-		bucket, err := js.KeyValue(ctx, o.Bucket)
-		if errors.Is(err, jetstream.ErrBucketNotFound) {
-			return nil, nil
-		}
-		if err == nil {
-			return bucket, checkBucket(ctx, js, o.Bucket)
-		}
-		var api *jetstream.APIError
-		if again := errors.As(err, &api) && api.Code >= 500; !again || !pause(ctx, attempt) {
-			return nil, err
+		one, cancel := context.WithTimeout(ctx, openAttempt)
+		err := do(one)
+		cancel()
+		if err == nil || !unsettled(err) || ctx.Err() != nil || !pause(ctx, attempt) {
+			return err
 		}
 	}
 }
+
+func unsettled(err error) bool {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.Code >= 500 || api.ErrorCode == codeNoPeers
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+}
+
+// codeNoPeers is the server's error code for a stream that it finds too few servers for.
+const codeNoPeers = 10005
 
 func checkBucket(ctx context.Context, js jetstream.JetStream, name string) error {
 	stream, err := js.Stream(ctx, "KV_"+name)
@@ -133,14 +157,17 @@ func createBucket(ctx context.Context, js jetstream.JetStream, o Options) (jetst
 		MaxBytes: o.MaxBytes, LimitMarkerTTL: markerTTL,
 	}
 	for attempt := 0; ; attempt++ {
-		keepOperatorSettings(ctx, js, &cfg)
-		bucket, err := js.CreateOrUpdateKeyValue(ctx, cfg)
+		var bucket jetstream.KeyValue
+		err := whileUnsettled(ctx, func(ctx context.Context) (err error) {
+			if err = keepOperatorSettings(ctx, js, &cfg); err == nil {
+				bucket, err = js.CreateOrUpdateKeyValue(ctx, cfg)
+			}
+			return err
+		})
 		if err == nil {
 			return bucket, nil
 		}
-		var api *jetstream.APIError
-		again := errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || (errors.As(err, &api) && api.Code >= 500)
-		if !again || !pause(ctx, attempt) {
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || !pause(ctx, attempt) {
 			return nil, err
 		}
 	}
@@ -149,13 +176,17 @@ func createBucket(ctx context.Context, js jetstream.JetStream, o Options) (jetst
 // keepOperatorSettings takes over what an operator set on an existing bucket and
 // this package has no opinion about: where it lives, what it is labelled, and a
 // copy of every accepted write that somebody listens to.
-func keepOperatorSettings(ctx context.Context, js jetstream.JetStream, cfg *jetstream.KeyValueConfig) {
+func keepOperatorSettings(ctx context.Context, js jetstream.JetStream, cfg *jetstream.KeyValueConfig) error {
 	stream, err := js.Stream(ctx, "KV_"+cfg.Bucket)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
 	if err != nil {
-		return // there is none yet, or creating will say what is wrong
+		return err // not "none": what is not known would be taken away
 	}
 	have := stream.CachedInfo().Config
 	cfg.RePublish, cfg.Placement, cfg.Metadata, cfg.Description = have.RePublish, have.Placement, have.Metadata, have.Description
+	return nil
 }
 
 // subject of a key.
