@@ -13,7 +13,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -177,24 +176,48 @@ func startCluster(t *testing.T) []*server.Server {
 	return servers
 }
 
-// Processes and servers of an installation start together: whoever comes while the cluster has no leader, or knows two of
-// its three servers, waits for it, also with a request that nobody has answered.
-func TestOpenWhileTheClusterForms(t *testing.T) {
+// Processes and servers of an installation start together: whoever comes while the cluster has no leader waits for it, also
+// with a request that nobody has answered.
+func TestOpenWithoutALeader(t *testing.T) {
 	t.Parallel()
 	first := joinCluster(t, "s0", nil)
-	opened := make(chan *Store)
-	on := connect(t, first)
-	go func() {
-		s, err := Open(t.Context(), on, Options{Bucket: "test", Replicas: 3, Logger: quiet()})
-		assert.NoError(t, err)
-		opened <- s
-	}()
+	opened := openSoon(t, connect(t, first), 3)
+	joinCluster(t, "s1", first)
+	joinCluster(t, "s2", first)
+	require.NoError(t, <-opened)
+}
+
+// Whoever comes while the cluster knows two of its three servers waits for the third.
+func TestOpenBeforeTheLastServer(t *testing.T) {
+	t.Parallel()
+	first := joinCluster(t, "s0", nil)
 	second := joinCluster(t, "s1", first)
 	require.Eventually(t, func() bool { return first.JetStreamIsCurrent() && second.JetStreamIsCurrent() }, time.Minute, 10*time.Millisecond)
+	on := connect(t, first)
+	answers, err := on.Conn().SubscribeSync("$JS.EVENT.ADVISORY.API") // each request and what a server answered
+	require.NoError(t, err)
+	opened := openSoon(t, on, 3)
+	for refused := false; !refused; {
+		m, err := answers.NextMsg(30 * time.Second)
+		require.NoError(t, err)
+		refused = strings.Contains(string(m.Data), "no suitable peers")
+	}
 	joinCluster(t, "s2", first)
-	s := <-opened
-	require.NotNil(t, s)
-	require.NoError(t, s.Close(t.Context()))
+	require.NoError(t, <-opened)
+}
+
+// openSoon opens a store on the side, and closes it again.
+func openSoon(t *testing.T, on jetstream.JetStream, replicas int) <-chan error {
+	t.Helper()
+	opened := make(chan error, 1)
+	go func() {
+		s, err := Open(t.Context(), on, Options{Bucket: "test", Replicas: replicas, Logger: quiet()})
+		if err == nil {
+			err = s.Close(t.Context())
+		}
+		opened <- err
+	}()
+	return opened
 }
 
 // stepDowns makes the stream change its leader again and again until stop is
