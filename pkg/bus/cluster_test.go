@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"daybreak/pkg/bus"
@@ -47,6 +49,63 @@ func startCluster(t *testing.T) []*server.Server {
 		require.True(t, srv.ReadyForConnections(20*time.Second))
 	}
 	return servers
+}
+
+// join starts one more server of a cluster in this process; seed is a server to find the others by, if any.
+func join(t *testing.T, name string, seed *server.Server) *server.Server {
+	t.Helper()
+	routes := ""
+	if seed != nil {
+		routes = "nats://" + seed.ClusterAddr().String()
+	}
+	srv, err := server.NewServer(&server.Options{
+		ServerName: name, Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(),
+		NoSigs: true, NoLog: true, JetStreamMaxStore: 4 << 30, JetStreamMaxMemory: 256 << 20,
+		Cluster: server.ClusterOpts{Name: "forming", Host: "127.0.0.1", Port: -1},
+		Routes:  server.RoutesFromStr(routes),
+	})
+	require.NoError(t, err)
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	require.True(t, srv.ReadyForConnections(20*time.Second))
+	return srv
+}
+
+// Whoever comes while the cluster knows two of its three servers waits for the third; streams too large for the servers
+// there are are told at once.
+func TestOpenBeforeTheLastServer(t *testing.T) {
+	t.Parallel()
+	first := join(t, "n0", nil)
+	second := join(t, "n1", first)
+	require.Eventually(t, func() bool { return first.JetStreamIsCurrent() && second.JetStreamIsCurrent() }, time.Minute, 20*time.Millisecond)
+	nc := connect(t, first.ClientURL())
+	answers, err := nc.SubscribeSync("$JS.EVENT.ADVISORY.API") // each request and what a server answered
+	require.NoError(t, err)
+	opened := make(chan error, 1)
+	go func() {
+		_, err := bus.Open(t.Context(), nc, bus.Options{Replicas: 3, MaxBytesScale: testScale})
+		opened <- err
+	}()
+	for refused := false; !refused; {
+		m, err := answers.NextMsg(30 * time.Second)
+		require.NoError(t, err)
+		refused = strings.Contains(string(m.Data), "no suitable peers")
+	}
+	join(t, "n2", first)
+	require.NoError(t, receive(t, opened))
+
+	for _, s := range bus.Streams() {
+		require.NoError(t, deleteStream(t, nc, s.Name))
+	}
+	_, err = bus.Open(t.Context(), nc, bus.Options{Replicas: 3, MaxBytesScale: 1}) // 24 GiB of 4
+	require.ErrorIs(t, err, bus.ErrNoSpace)
+}
+
+func deleteStream(t *testing.T, nc *nats.Conn, name string) error {
+	t.Helper()
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	return js.DeleteStream(t.Context(), name)
 }
 
 // stepdowns makes the stream's leader resign once for every value sent on the returned channel.

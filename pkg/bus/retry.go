@@ -80,6 +80,8 @@ func permanent(err error) bool {
 	switch api.ErrorCode {
 	case codeInProcess:
 		return false
+	case codeNoPeers: // a cluster that forms, or that has lost a server
+		return noSpace(api)
 	case codeStorageExceeded, codeReplicasAlone:
 		return true
 	}

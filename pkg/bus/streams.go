@@ -226,7 +226,13 @@ const (
 	codeNoMemory        = 10023
 	codeSubjectOverlap  = 10065
 	codeReplicasAlone   = 10074
+	codeNoPeers         = 10005
 )
+
+// noSpace tells servers that are too small from servers that are not there: a cluster has one code for both.
+func noSpace(err *jetstream.APIError) bool {
+	return err.ErrorCode == codeNoPeers && strings.Contains(err.Description, "insufficient storage")
+}
 
 // explainAPI adds what to do to errors of the server that a person has to mend.
 func explainAPI(err error) error {
@@ -234,12 +240,12 @@ func explainAPI(err error) error {
 	if !errors.As(err, &api) {
 		return err
 	}
-	switch api.ErrorCode {
-	case codeStorageExceeded, codeNoMemory:
+	switch {
+	case api.ErrorCode == codeStorageExceeded, api.ErrorCode == codeNoMemory, noSpace(api):
 		return fmt.Errorf("%w (lower the scale of the stream limits or raise the server's max_file_store): %w", ErrNoSpace, err)
-	case codeSubjectOverlap:
+	case api.ErrorCode == codeSubjectOverlap:
 		return fmt.Errorf("%w: field subjects overlaps another stream of this account: %w", ErrConflict, err)
-	case codeReplicasAlone:
+	case api.ErrorCode == codeReplicasAlone:
 		return fmt.Errorf("%w: field replicas: the server is not a cluster: %w", ErrConflict, err)
 	}
 	return err
