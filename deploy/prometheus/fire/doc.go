@@ -1,0 +1,23 @@
+// Package fire runs the shipped monitoring for real: Prometheus and Alertmanager with the files of deploy/prometheus over
+// the processes that they name, ticker ×2, recon ×3 and auditor ×2, on three NATS servers and ClickHouse.
+//
+//	go test -run Panels .           every query of every panel, asked of Prometheus over HTTP; about two minutes
+//	go test -run Alerts -v .        every alert caused for real, and what a webhook then gets; about ten minutes
+//	go test -run Alerts -out FILE . the same as a table
+//
+// # What is real
+//
+// Prometheus is its own module in this process: configuration, discovery, scrapes over HTTP, storage, rules, notifier and
+// HTTP API, put together as its own program does. Alertmanager is built as a program from its module; only its web page,
+// which the module lacks, is left out. NATS servers are processes in all but name: they talk over sockets, replicate and
+// can be shut down. Services are processes of the program and are killed and stopped as such.
+//
+// # What is changed in the shipped files, and nothing else
+//
+//	prometheus.yml            each target's host:port, and both intervals from 15s to 2s
+//	rules/daybreak.rules.yml  every `for:` and every range [..] divided by 60; thresholds stay, also those in seconds
+//	alertmanager.example.yml  the waiting times divided by 60, where webhooks go, and a webhook for the receiver that has none
+//
+// The business days end the day before yesterday, and the days after them are holidays, so that no midnight falls into a
+// run. An alert is never fired by hand: every one has a cause that happens to people.
+package fire
