@@ -87,17 +87,25 @@ func (r *round) reviews(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// mirror completes a step that the table or the stream does not have.
+// mirror completes a step that the table or the stream does not have. What the stream has is not told again: the event
+// shows the diff as it was when it was told, and one id is told in one way only. What was told before the time that is
+// healed cannot be known, so nothing older is told.
 func (r *round) mirror(ctx context.Context, v, stored model.Review) error {
-	behind := stored.Step < v.Step
-	if age := r.now.Sub(v.At); !behind && (age < r.a.Settle || age > reviewsHealed) {
-		return nil
-	}
+	behind, age := stored.Step < v.Step, r.now.Sub(v.At)
 	probe, err := model.NewReviewEvent(model.Diff{Job: v.Job, Day: v.Day, ID: v.DiffID}, v) // its id needs no figures
-	if err != nil || !behind && r.a.told.has(probe.ID) {
+	if err != nil {
 		return err
 	}
-	if err := r.complete(ctx, v); err != nil {
+	untold := age <= reviewsHealed && (behind || age >= r.a.Settle) && !r.a.told.has(probe.ID)
+	switch {
+	case untold:
+		err = r.complete(ctx, v)
+	case behind:
+		err = r.a.Records.PutReview(ctx, v)
+	default:
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("completing step %d of the review of diff %s: %w", v.Step, v.DiffID, err)
 	}
 	r.a.log.Info("completed a review step", "job", v.Job, "biz_date", v.Day.String(), "diff_id", v.DiffID, "step", v.Step)

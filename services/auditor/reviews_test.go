@@ -94,3 +94,17 @@ func TestReviewLostFromControlIsRestored(t *testing.T) {
 	require.Equal(t, r, got)
 	require.Equal(t, []uint64{1, 2}, b.reviewed())
 }
+
+// The table was lost. The step is mirrored again, and as nobody can know any more whether so old a step was told, it is
+// not told a second time with the figures that the diff has by now.
+func TestOldReviewIsMirroredAndNotToldAgain(t *testing.T) {
+	b := setupDays(t, 2)
+	r := model.Review{
+		Job: b.job.Name, Day: b.days[1], DiffID: model.DiffID(b.job.Name, b.days[1], "c"), Key: "c", State: model.ReviewResolved,
+		By: "li", Note: "looked", Step: 1, At: b.clock.Now().Add(-reviewsHealed - time.Minute),
+	}
+	require.NoError(t, b.control.SaveReview(b.ctx, r, 0))
+	b.pass(b.auditor())
+	require.Equal(t, uint64(1), b.mirrored())
+	require.Empty(t, b.reviewed())
+}
