@@ -18,12 +18,18 @@ import (
 //
 // Where the stream does not know the version before, because it is the first or one of the stores was lost, every open
 // diff is told, and the closing event says that this is the whole day.
+//
+// A version that the stream has closed is not told again: by then the stream knows it, so the same call would no longer
+// find that the whole day is to be told, and would tell something else under the same id.
 func (r *Recon) publishVersion(ctx context.Context, b model.Batch) error {
 	told, err := r.lastTold(ctx, b.Job, b.Day)
 	if err != nil {
 		return err
 	}
-	full := b.Previous == "" || told.RunID != b.Previous && told.RunID != b.RunID
+	if told.RunID == b.RunID {
+		return nil // closed: everything before the closing event is in the stream
+	}
+	full := b.Previous == "" || told.RunID != b.Previous
 	if full {
 		b.Previous = ""
 	}
