@@ -16,6 +16,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"daybreak/pkg/bus"
 	"daybreak/pkg/config"
@@ -84,6 +85,9 @@ func (a *app) open(ctx context.Context, env *environment, connect connector) err
 		return fmt.Errorf("connecting to NATS: %w", err)
 	}
 	a.closeLater(nc.Close)
+	if err := refuseNewer(ctx, nc); err != nil {
+		return err
+	}
 	if a.bus, err = bus.Open(ctx, nc, a.busOptions()); err != nil {
 		return err
 	}
@@ -99,6 +103,9 @@ func (a *app) open(ctx context.Context, env *environment, connect connector) err
 		}
 	})
 	a.control = control.New(a.kv)
+	if err := a.layout(ctx); err != nil {
+		return err
+	}
 	a.store, err = store.Open(ctx, store.Options{
 		Conn: ends.clickhouse, Cluster: a.cfg.ClickHouse.Cluster, Prepared: a.prepared(), Clock: a.clock, Logger: a.log,
 	})
@@ -107,6 +114,28 @@ func (a *app) open(ctx context.Context, env *environment, connect connector) err
 	}
 	a.closeLater(func() { _ = a.store.Close() })
 	return nil
+}
+
+// refuseNewer looks before anything in NATS is touched. Where the look itself fails, as while a cluster is forming, opening
+// goes on: it waits, and [app.layout] looks again.
+func refuseNewer(ctx context.Context, nc *nats.Conn) error {
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return err
+	}
+	if _, _, err := control.Layout(ctx, js, controlBucket); errors.Is(err, control.ErrLayoutNewer) {
+		return err
+	}
+	return nil
+}
+
+// layout notes the layout of the control bucket, or looks at it where that is an administrator's to do.
+func (a *app) layout(ctx context.Context) error {
+	if a.prepared() {
+		_, _, err := control.Layout(ctx, a.bus.JetStream(), controlBucket)
+		return err
+	}
+	return control.Stamp(ctx, a.bus.JetStream(), controlBucket)
 }
 
 // prepared reports whether this process only looks at streams and tables: the file says so, and it is not daybreak init.

@@ -7,17 +7,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"daybreak/pkg/model"
+	"daybreak/services/auditor"
 )
 
 func (c *cli) auditCommand() *cobra.Command {
+	var deep bool
 	cmd := &cobra.Command{
 		Use: "audit [JOB...]", Short: "Look at the jobs once and list what is wrong",
 		Long: "Look once at the named jobs, or at all: is every due day DONE, do the live sources still say what was compared, does the\n" +
 			"stored result balance, is every version published, does every service live. What is wrong is listed, told on the stream\n" +
 			"AUDIT and, where recon can cure it, nudged, as the auditor service does it at intervals.\n\n" +
 			"Exits 0 when nothing is wrong, 3 with findings, 1 when a check could not be made. Whether the services live is asked only\n" +
-			"where they run: not when this command has to start the embedded engines itself.",
-		Example: "  daybreak audit\n  daybreak audit wechat --format json || alert",
+			"where they run: not when this command has to start the embedded engines itself.\n\n" +
+			"Results of days that are no longer repaired unasked (backfill.max_days) are looked at when they change. With --deep those of\n" +
+			"every day are, as after a loss or a restore: what is found is followed from then on.",
+		Example: "  daybreak audit\n  daybreak audit --deep\n  daybreak audit wechat --format json || alert",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: c.completeJobs(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := c.setup()
@@ -27,20 +31,23 @@ func (c *cli) auditCommand() *cobra.Command {
 			if _, err := s.jobs(args); err != nil {
 				return err
 			}
-			return c.open(cmd.Context(), s, func(a *app) error { return c.audit(cmd.Context(), a, args) })
+			return c.open(cmd.Context(), s, func(a *app) error { return c.audit(cmd.Context(), a, args, deep) })
 		},
 	}
+	cmd.Flags().BoolVar(&deep, "deep", false, "look at the results of every day")
 	cmd.Flags().Bool("once", true, "look once, which is what it does in any case")
 	c.nowFlag(cmd)
 	return cmd
 }
 
-func (c *cli) audit(ctx context.Context, a *app, names []string) error {
+func (c *cli) audit(ctx context.Context, a *app, names []string, deep bool) error {
 	jobs, err := a.jobs()
 	if err != nil {
 		return usage(err)
 	}
-	report, passErr := a.newAuditor(jobs, prometheus.NewRegistry()).Pass(ctx, names...)
+	opts := a.auditorOptions(jobs, prometheus.NewRegistry())
+	opts.Deep = deep
+	report, passErr := auditor.New(opts).Pass(ctx, names...)
 	if err := c.printFindings(report.Findings, a.owner); err != nil {
 		return err
 	}

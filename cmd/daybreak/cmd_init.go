@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"daybreak/pkg/bus"
+	"daybreak/pkg/control"
 	"daybreak/pkg/kv"
 	"daybreak/pkg/store"
 	"daybreak/services/recon"
@@ -134,7 +135,18 @@ func (l *layout) nats(ctx context.Context, a *app, e ends, downstream []string) 
 	if err != nil {
 		return err
 	}
-	if err := l.say("bucket", controlBucket, there, nil); err != nil {
+	version, stamped, err := control.Layout(ctx, js, controlBucket)
+	if err != nil && !errors.Is(err, control.ErrLayoutNewer) {
+		return err
+	}
+	var differs []string
+	if there && (!stamped || version != control.LayoutVersion) {
+		differs = []string{fmt.Sprintf("layout %d, this program has %d", version, control.LayoutVersion)}
+		if !stamped {
+			differs = []string{"its layout is not noted"}
+		}
+	}
+	if err := l.say("bucket", controlBucket, there, differs); err != nil {
 		return err
 	}
 	consumers := [][2]string{{bus.StreamDays, recon.Durable}}

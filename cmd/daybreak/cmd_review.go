@@ -82,6 +82,9 @@ func (c *cli) review(ctx context.Context, a *app, step review.Step) error {
 		return err
 	}
 	step.DiffID = id
+	if err := a.catchUp(ctx, step); err != nil {
+		return err
+	}
 	desk := &review.Desk{Keeper: a.control, Table: a.store, Publisher: a.bus, Clock: a.clock}
 	made, err := desk.Make(ctx, step)
 	switch {
@@ -100,6 +103,20 @@ func (c *cli) review(ctx context.Context, a *app, step review.Step) error {
 		return err
 	}
 	return out.end()
+}
+
+// catchUp gives the control bucket the steps of a review that only the tables have, as after a restore of NATS from an older
+// backup. A step made on an older one would bear the number of one that was made before, and be taken for it.
+func (a *app) catchUp(ctx context.Context, step review.Step) error {
+	for v, err := range a.store.Reviews(ctx, step.Job, step.Day, step.Day) {
+		if err != nil {
+			return err
+		}
+		if v.DiffID == step.DiffID {
+			return a.restoreReview(ctx, v)
+		}
+	}
+	return nil
 }
 
 // wholeDiffID finds the only diff of the batch whose id begins as given.

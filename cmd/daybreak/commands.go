@@ -20,7 +20,7 @@ import (
 func (c *cli) commands() []*cobra.Command {
 	asking := []*cobra.Command{
 		c.demoCommand(), c.replayCommand(), c.statusCommand(), c.diffsCommand(), c.reviewCommand(), c.eventsCommand(),
-		c.auditCommand(), c.drillCommand(), c.checkCommand(), c.inspectCommand(), c.versionCommand(), c.initCommand(), c.healthCommand(),
+		c.auditCommand(), c.rebuildCommand(), c.drillCommand(), c.checkCommand(), c.inspectCommand(), c.versionCommand(), c.initCommand(), c.healthCommand(),
 	}
 	for _, cmd := range asking {
 		cmd.PreRun = func(cmd *cobra.Command, _ []string) {

@@ -29,6 +29,7 @@ func (a *app) once(ctx context.Context, p *progress) (found []model.Audit, err e
 	if err != nil {
 		return nil, err
 	}
+	a.keepFloors(ctx)
 	asked := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -45,15 +46,19 @@ func (a *app) once(ctx context.Context, p *progress) (found []model.Audit, err e
 	if asked.Err() != nil {
 		return nil, errInterrupted
 	}
-	return found, errors.Join(a.verdict(context.WithoutCancel(ctx)), unbalanced(found))
+	return found, errors.Join(a.verdict(context.WithoutCancel(ctx)), notFine(found))
 }
 
-// unbalanced is an error that names every result which does not account for its sources: DONE is not enough to be fine.
-func unbalanced(found []model.Audit) error {
+// notFine is an error that names every result which does not account for its sources or is not the one that the watermark
+// and the events tell of, as after a loss: DONE is not enough to be fine.
+func notFine(found []model.Audit) error {
 	var errs []error
 	for _, f := range found {
-		if f.Kind == model.AuditUnbalanced {
+		switch f.Kind {
+		case model.AuditUnbalanced:
 			errs = append(errs, fmt.Errorf("%s %s does not balance: %s", f.Job, f.Day, f.Detail))
+		case model.AuditUnpublished:
+			errs = append(errs, fmt.Errorf("%s %s is not what was told: %s; see daybreak rebuild --dry-run", f.Job, f.Day, f.Detail))
 		}
 	}
 	return errors.Join(errs...)

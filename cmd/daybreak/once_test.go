@@ -12,7 +12,9 @@ import (
 func TestUnbalancedIsNotFine(t *testing.T) {
 	t.Parallel()
 	day := model.NewDay(2026, 10, 1)
-	require.NoError(t, unbalanced([]model.Audit{{Job: "cards", Day: &day, Kind: model.AuditWaiting}}))
-	err := unbalanced([]model.Audit{{Job: "cards", Day: &day, Kind: model.AuditUnbalanced, Detail: "one entry is lost"}})
+	require.NoError(t, notFine([]model.Audit{{Job: "cards", Day: &day, Kind: model.AuditWaiting}}))
+	err := notFine([]model.Audit{{Job: "cards", Day: &day, Kind: model.AuditUnbalanced, Detail: "one entry is lost"}})
 	require.EqualError(t, err, "cards 2026-10-01 does not balance: one entry is lost")
+	err = notFine([]model.Audit{{Job: "cards", Day: &day, Kind: model.AuditUnpublished, Detail: "version 2 is lost"}})
+	require.EqualError(t, err, "cards 2026-10-01 is not what was told: version 2 is lost; see daybreak rebuild --dry-run")
 }

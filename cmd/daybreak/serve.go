@@ -200,6 +200,9 @@ func (a *app) serve(ctx context.Context, names ...service) error {
 	if err != nil {
 		return err
 	}
+	if len(names) > 0 {
+		a.keepFloors(ctx)
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.run(ctx) })
 	g.Go(func() error { return serveHTTP(ctx, listener, a.handler(s)) })

@@ -14,6 +14,12 @@
 // Only a [Holding], through its fence: the server refuses the write of a holder that was taken over. [Control.Reclaim]
 // is a short holding of its own. The one exception is [Control.Forget], which removes a watermark for a drill and is
 // conditional on the very revision that was read, so that it loses against any holder that wrote meanwhile.
+//
+// # After a loss
+//
+// What the bucket lost can be written again from the tables: [Control.Restore] a watermark, by a holding like any other,
+// [Control.LowerFloor] a floor that was fixed anew too late, [Control.SaveReview] a review. The layout of the bucket
+// stands in the metadata of its stream, see [Layout], so that a program that is too old refuses it.
 package control
 
 import (

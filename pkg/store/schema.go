@@ -78,11 +78,17 @@ func (s *Store) layOut(ctx context.Context, o Options) error {
 	case err != nil:
 		return err
 	case found > SchemaVersion:
-		return fmt.Errorf("layout %d, this program knows %d: %w", found, SchemaVersion, ErrSchemaNewer)
+		return newer(found)
 	case found < SchemaVersion:
 		return fmt.Errorf("layout %d, this program needs %d: %w", found, SchemaVersion, ErrNotLaidOut)
 	}
 	return nil
+}
+
+// newer refuses tables of a newer program.
+func newer(found uint32) error {
+	return fmt.Errorf("the tables have layout %d, this program knows layout %d at most: use the program that laid them out, or a newer one "+
+		"(daybreak version), or restore a backup of before the upgrade: %w", found, SchemaVersion, ErrSchemaNewer)
 }
 
 const codeUnknownTable = 60
@@ -116,7 +122,7 @@ func (s *Store) applySchema(ctx context.Context, cluster string) error {
 		return fmt.Errorf("read the schema version: %w", err)
 	}
 	if found > SchemaVersion {
-		return fmt.Errorf("layout %d, this program knows %d: %w", found, SchemaVersion, ErrSchemaNewer)
+		return newer(found)
 	}
 	for _, stmt := range ddl[1:] {
 		if err := s.conn.Exec(ctx, stmt); err != nil {

@@ -1,0 +1,463 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"daybreak/pkg/bus"
+	"daybreak/pkg/config"
+	"daybreak/pkg/model"
+	"daybreak/pkg/scenario"
+	"daybreak/pkg/store"
+)
+
+// history is a book with two copies of its data folder, each taken while nothing ran: old, with all days worked off and
+// one review begun, and current, with days computed again, one of them from a corrected file, the review decided and
+// another begun.
+type history struct {
+	dir          string
+	book         *scenario.Book
+	now          time.Time
+	old, current state
+}
+
+const (
+	corrected = "wallet"
+	replayed  = "cards"
+)
+
+// after stands the book on the data folders named "old" or "current", "" for lost.
+func (h history) after(t *testing.T, nats, clickhouse string) *installation {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(h.dir, "book"))))
+	for name, from := range map[string]string{"nats": nats, "clickhouse": clickhouse} {
+		if from != "" {
+			require.NoError(t, os.CopyFS(filepath.Join(dir, "data", name), os.DirFS(filepath.Join(h.dir, from, name))))
+		}
+	}
+	book := *h.book
+	book.Config = filepath.Join(dir, "daybreak.yaml")
+	return &installation{t: t, book: &book, now: h.now}
+}
+
+func makeHistory(t *testing.T) history {
+	h := history{dir: t.TempDir()}
+	dir := h.dir
+	var err error
+	h.book, err = scenario.Write(filepath.Join(dir, "book"), scenario.Options{Seed: 5, First: model.NewDay(2026, time.November, 2), Days: 3, Entries: 6})
+	require.NoError(t, err)
+	i := &installation{t: t, book: h.book, now: h.book.Now()}
+	require.Equal(t, exitFine, i.run("up", "--once").code)
+	day := h.book.First.String()
+	stop := i.background("up")
+	ids := []string{i.fine("diffs", corrected, day)[0]["diff_id"].(string), i.fine("diffs", corrected, day)[1]["diff_id"].(string)}
+	step := func(id, to string) {
+		i.fine("review", corrected, day, id, "--to", to, "--by", "lin", "--note", "to "+to)
+	}
+	step(ids[0], "investigating")
+	require.Equal(t, exitFine, stop())
+	h.old = i.look()
+	data := filepath.Join(dir, "book", "data")
+	require.NoError(t, os.CopyFS(filepath.Join(dir, "old"), os.DirFS(data)))
+
+	stop = i.background("up")
+	step(ids[0], "accepted")
+	step(ids[1], "investigating")
+	i.dropRow(corrected, h.book.First.Add(1))
+	i.fine("replay", corrected, h.book.First.Add(1).String(), "--wait", "--timeout", "40s")
+	i.fine("replay", replayed, h.book.First.Add(2).String(), "--wait", "--timeout", "40s")
+	require.Equal(t, exitFine, stop())
+	h.current = i.look()
+	require.NoError(t, os.Rename(data, filepath.Join(dir, "current")))
+	h.now = i.now
+	return h
+}
+
+// dropRow takes the last row out of a ledger file.
+func (i *installation) dropRow(job string, day model.Day) {
+	i.t.Helper()
+	file := filepath.Join(filepath.Dir(i.book.Config), job, "ledger", day.String()+".csv")
+	data, err := os.ReadFile(file)
+	require.NoError(i.t, err)
+	lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n")+"\n", "\n")
+	require.NoError(i.t, os.WriteFile(file, []byte(strings.Join(lines[:len(lines)-2], "")), 0o600))
+}
+
+// state is everything that must survive, read with the packages and not with the commands under test.
+type state struct {
+	floors  map[string]model.Day
+	marks   map[string]model.Watermark // by batch
+	batches map[string]model.Batch     // by batch
+	diffs   map[string]string          // figures and review by diff, without the version
+	kept    map[string]model.Review    // in the control bucket
+	stored  map[string]model.Review    // in the tables
+	events  []model.Event
+}
+
+// with does something on open engines.
+func (i *installation) with(do func(*desk)) {
+	i.t.Helper()
+	ctx, cancel := context.WithTimeout(i.t.Context(), time.Minute)
+	defer cancel()
+	d := &desk{i: i, ctx: ctx}
+	d.cli = &cli{environment: testEnvironment(&d.out, &d.err, i.vars()), flags: flags{format: formatNDJSON}}
+	cfg, err := config.Load(i.book.Config)
+	require.NoError(i.t, err)
+	log := slog.New(slog.NewTextHandler(&d.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	d.app, err = openApp(ctx, d.cli.environment, cfg, appOptions{clock: clockAt(i.now), log: log})
+	require.NoError(i.t, err)
+	defer d.app.close()
+	do(d)
+}
+
+// desk does what the commands do, one after the other on engines that are opened once.
+type desk struct {
+	i        *installation
+	ctx      context.Context
+	cli      *cli
+	app      *app
+	out, err strings.Builder
+}
+
+// rebuild is daybreak rebuild: what it lists, in numbers, and its exit code.
+func (d *desk) rebuild(dryRun bool) (map[string]int, int) {
+	d.i.t.Helper()
+	d.out.Reset()
+	code := exitFine
+	if err := d.cli.rebuild(d.ctx, d.app, d.app.cfg.ModelJobs(), dryRun); err != nil {
+		var coded *codedError
+		require.ErrorAs(d.i.t, err, &coded)
+		code = coded.code
+	}
+	return actions(decodeRows(d.i.t, d.out.String())), code
+}
+
+// once is daybreak up --once.
+func (d *desk) once() {
+	d.i.t.Helper()
+	_, err := d.app.once(d.ctx, d.cli.progress())
+	require.NoError(d.i.t, err)
+}
+
+// audit is daybreak audit --deep.
+func (d *desk) audit() []map[string]any {
+	d.i.t.Helper()
+	d.out.Reset()
+	var coded *codedError
+	if err := d.cli.audit(d.ctx, d.app, nil, true); err != nil {
+		require.ErrorAs(d.i.t, err, &coded)
+	}
+	return decodeRows(d.i.t, d.out.String())
+}
+
+func (d *desk) look() state {
+	d.i.t.Helper()
+	s := state{
+		floors: map[string]model.Day{}, marks: map[string]model.Watermark{}, batches: map[string]model.Batch{}, diffs: map[string]string{},
+		kept: map[string]model.Review{}, stored: map[string]model.Review{},
+	}
+	for _, job := range d.i.book.Jobs {
+		d.i.lookAt(d.ctx, d.app, job, &s)
+	}
+	err := d.app.bus.Tail(d.ctx, bus.StreamDiffs, []string{bus.AllDiffs, bus.AllBatches}, bus.From{Seq: 1}, false, func(m bus.Delivery) error {
+		var e model.Event
+		err := json.Unmarshal(m.Data, &e)
+		s.events = append(s.events, e)
+		return err
+	})
+	require.NoError(d.i.t, err)
+	return s
+}
+
+func (i *installation) look() (s state) {
+	i.t.Helper()
+	i.with(func(d *desk) { s = d.look() })
+	return s
+}
+
+func (i *installation) lookAt(ctx context.Context, a *app, job string, s *state) {
+	floor, ok, err := a.control.KeptFloor(ctx, job)
+	require.NoError(i.t, err)
+	if ok {
+		s.floors[job] = floor
+	}
+	marks, err := a.control.Watermarks(ctx, job)
+	require.NoError(i.t, err)
+	for day, w := range marks {
+		s.marks[model.BatchID(job, day)] = w
+	}
+	batches, err := a.store.Batches(ctx, job, 0, model.MaxDay)
+	require.NoError(i.t, err)
+	for _, b := range batches {
+		s.batches[b.ID()] = b
+	}
+	for row, err := range a.store.Diffs(ctx, store.DiffQuery{Job: job}) {
+		require.NoError(i.t, err)
+		s.diffs[row.ID] = strings.Join([]string{row.Key, string(row.Kind), string(row.State), row.Fingerprint(), string(row.Review), strconv.FormatUint(row.ReviewStep, 10)}, " ")
+	}
+	kept, stored, err := a.allReviews(ctx, job)
+	require.NoError(i.t, err)
+	for id := range kept {
+		s.kept[id] = kept[id]
+	}
+	for id := range stored {
+		s.stored[id] = stored[id]
+	}
+}
+
+// consumer reads events as the documentation tells readers to: an id counts once, and a closing event that says full
+// ends what was known of its day before.
+type consumer struct {
+	seen map[string]bool
+	open map[string]model.DiffData
+}
+
+func (c *consumer) read(t *testing.T, events []model.Event) {
+	t.Helper()
+	if c.seen == nil {
+		c.seen, c.open = map[string]bool{}, map[string]model.DiffData{}
+	}
+	for _, e := range events {
+		if c.seen[e.ID] {
+			continue
+		}
+		c.seen[e.ID] = true
+		switch strings.TrimPrefix(e.Type, "daybreak.") {
+		case "diff.opened", "diff.changed", "diff.cleared":
+			var d model.DiffData
+			require.NoError(t, json.Unmarshal(e.Data, &d))
+			c.open[d.DiffID] = d
+			if d.State == model.Cleared {
+				delete(c.open, d.DiffID)
+			}
+		case "batch.committed":
+			var b model.BatchData
+			require.NoError(t, json.Unmarshal(e.Data, &b))
+			for id, d := range c.open {
+				if b.Full && d.BatchID == b.BatchID && d.Version < b.Version {
+					delete(c.open, id)
+				}
+			}
+		}
+	}
+}
+
+// requireTable holds what a consumer knows against the table.
+func (c *consumer) requireTable(t *testing.T, s state) {
+	t.Helper()
+	want := map[string]bool{}
+	for id, text := range s.diffs {
+		if strings.Contains(text, " "+string(model.Open)+" ") {
+			want[id] = true
+		}
+	}
+	have := map[string]bool{}
+	for id := range c.open {
+		have[id] = true
+	}
+	require.Equal(t, want, have)
+}
+
+// requireWhole is what every recovery must end with: every day DONE at a version that is the tables' and the stream's,
+// the same diffs, every review in both places, no version below one that a reader has seen, floors where they were, and
+// an auditor who looks at every day and finds nothing.
+func (d *desk) requireWhole(seen state) state {
+	t := d.i.t
+	t.Helper()
+	require.Empty(t, d.audit())
+	again, _ := d.rebuild(true)
+	require.Empty(t, again)
+	s := d.look()
+	require.Len(t, s.batches, len(seen.batches))
+	for id, b := range s.batches {
+		w := s.marks[id]
+		require.Equal(t, model.Done, w.Status, id)
+		require.Equal(t, []any{b.RunID, b.Version, b.Version, b.CarryOut}, []any{w.Committed, w.Version, w.Published, w.CarryOut}, id)
+		require.GreaterOrEqual(t, b.Version, seen.batches[id].Version, id)
+		require.Equal(t, seen.batches[id].CarryOut, b.CarryOut, id)
+	}
+	require.Equal(t, seen.diffs, s.diffs)
+	require.Equal(t, seen.kept, s.kept)
+	require.Equal(t, s.kept, s.stored)
+	require.Equal(t, seen.floors, s.floors)
+	fresh := consumer{}
+	fresh.read(t, s.events)
+	fresh.requireTable(t, s)
+	return s
+}
+
+// requireSameVersions checks that nothing was computed again.
+func requireSameVersions(t *testing.T, want, have state) {
+	t.Helper()
+	for id, b := range want.batches {
+		require.Equal(t, b.RunID, have.batches[id].RunID, id)
+		require.Equal(t, b.Version, have.batches[id].Version, id)
+	}
+}
+
+func actions(rows []map[string]any) map[string]int {
+	out := map[string]int{}
+	for _, r := range rows {
+		out[r["lacks"].(string)+" "+r["action"].(string)]++
+	}
+	return out
+}
+
+// Each loss on engines of its own, from copies of one history.
+func TestDisasters(t *testing.T) {
+	t.Parallel()
+	h := makeHistory(t)
+	t.Run("NATS lost and rebuilt", h.natsLostAndRebuilt)
+	t.Run("NATS lost by itself", h.natsLostByItself)
+	t.Run("tables lost and rebuilt", h.tablesLostAndRebuilt)
+	t.Run("tables lost by itself", h.tablesLostByItself)
+	t.Run("NATS older than tables", h.natsOlderThanTables)
+	t.Run("tables older than NATS", h.tablesOlderThanNATS)
+	t.Run("both from one backup", h.bothFromOneBackup)
+	t.Run("review after NATS came back older", h.reviewAfterNATSCameBackOlder)
+}
+
+// NATS is lost, the tables stay, and an operator rebuilds before anything runs: no day is computed again, reviews and
+// floors are back, events are told anew, and a reader who knew the old ones ends with the same table.
+func (h history) natsLostAndRebuilt(t *testing.T) {
+	t.Parallel()
+	i := h.after(t, "", "current")
+	plan := i.run("rebuild", "--dry-run")
+	require.Equal(t, exitFound, plan.code, plan.err)
+	require.Equal(t, map[string]int{"floor to do": 3, "watermark to do": 9, "events to do": 9, "review to do": 2}, actions(decodeRows(t, plan.out)))
+	done := i.run("rebuild")
+	require.Equal(t, exitFine, done.code, done.out+done.err)
+	require.Contains(t, done.err, "9 days are asked for; no daybreak runs here")
+	require.Equal(t, map[string]int{"floor restored": 3, "watermark restored": 9, "events asked for": 9, "review restored": 2}, actions(decodeRows(t, done.out)))
+	i.with(func(d *desk) {
+		d.once()
+		s := d.requireWhole(h.current)
+		requireSameVersions(t, h.current, s)
+		h.requireReader(t, s)
+	})
+}
+
+// requireReader checks a reader who had read everything before the loss and then reads the whole stream as it is now.
+func (h history) requireReader(t *testing.T, now state) {
+	t.Helper()
+	known := consumer{}
+	known.read(t, h.current.events)
+	known.read(t, now.events)
+	known.requireTable(t, now)
+}
+
+// The same without anybody's doing: the days inside the cap are computed again to the same results under higher versions.
+func (h history) natsLostByItself(t *testing.T) {
+	t.Parallel()
+	h.after(t, "", "current").with(func(d *desk) {
+		d.once()
+		require.Contains(t, d.err.String(), "was NATS lost? run daybreak rebuild")
+		s := d.requireWhole(h.current)
+		for id, b := range s.batches {
+			require.Equal(t, h.current.batches[id].Version+1, b.Version, id)
+		}
+		h.requireReader(t, s)
+	})
+}
+
+// The tables are lost, NATS stays: every version that was told of is computed again, above it, and reviews are mirrored.
+func (h history) tablesLostAndRebuilt(t *testing.T) {
+	t.Parallel()
+	h.after(t, "current", "").with(func(d *desk) {
+		done, code := d.rebuild(false)
+		require.Equal(t, exitFine, code)
+		require.Equal(t, map[string]int{"result asked for": 9, "review restored": 2}, done)
+		d.once()
+		h.requireReader(t, d.requireWhole(h.current))
+	})
+}
+
+// The same without anybody's doing.
+func (h history) tablesLostByItself(t *testing.T) {
+	t.Parallel()
+	h.after(t, "current", "").with(func(d *desk) {
+		d.once()
+		h.requireReader(t, d.requireWhole(h.current))
+	})
+}
+
+// NATS comes back from an older backup than the tables: what was committed since is not computed again.
+func (h history) natsOlderThanTables(t *testing.T) {
+	t.Parallel()
+	h.after(t, "old", "current").with(func(d *desk) {
+		done, code := d.rebuild(false)
+		require.Equal(t, exitFine, code)
+		require.Equal(t, 2, done["review restored"], done)
+		require.Equal(t, done["watermark restored"], done["events asked for"], done)
+		require.GreaterOrEqual(t, done["watermark restored"], 2, done)
+		require.Len(t, done, 3, done)
+		d.once()
+		s := d.requireWhole(h.current)
+		requireSameVersions(t, h.current, s)
+		h.requireReader(t, s)
+	})
+}
+
+// The tables come back from an older backup than NATS: what they lack is computed again under versions above every one told.
+func (h history) tablesOlderThanNATS(t *testing.T) {
+	t.Parallel()
+	h.after(t, "current", "old").with(func(d *desk) {
+		done, code := d.rebuild(false)
+		require.Equal(t, exitFine, code)
+		require.GreaterOrEqual(t, done["result asked for"], 2, done)
+		require.Equal(t, 2, done["review restored"], done)
+		require.Len(t, done, 2, done)
+		d.once()
+		h.requireReader(t, d.requireWhole(h.current))
+	})
+}
+
+// Both come back from one older backup: they agree, the replays since are forgotten, and what the sources say now is found
+// to differ. Nothing is green that is not.
+func (h history) bothFromOneBackup(t *testing.T) {
+	t.Parallel()
+	i := h.after(t, "old", "old")
+	i.with(func(d *desk) {
+		none, code := d.rebuild(true)
+		require.Equal(t, exitFine, code)
+		require.Empty(t, none)
+		requireSameVersions(t, h.old, d.look())
+		found := d.audit()
+		require.Equal(t, "source-changed", found[0]["finding"])
+		require.Equal(t, corrected, found[0]["job"])
+		d.once()
+		s := d.look()
+		require.Equal(t, h.old.kept, s.kept)
+		id := model.BatchID(corrected, i.book.First.Add(1))
+		require.Equal(t, h.current.batches[id].Diffs, s.batches[id].Diffs, "computed again from the corrected file")
+	})
+}
+
+// A review step that is made after NATS came back older, before anything was rebuilt, comes after the newest step that
+// anybody made, and is not taken for one with the same number.
+func (h history) reviewAfterNATSCameBackOlder(t *testing.T) {
+	t.Parallel()
+	i := h.after(t, "old", "current")
+	for id, r := range h.current.kept {
+		if r.State != model.ReviewAccepted {
+			continue
+		}
+		refused := i.run("review", r.Job, r.Day.String(), id, "--to", "resolved", "--by", "wu", "--note", "n")
+		require.Equal(t, exitFailed, refused.code, "it is accepted already: %s", refused.out)
+		row := i.fine("review", r.Job, r.Day.String(), id, "--to", "investigating", "--by", "wu", "--note", "again")[0]
+		require.InDelta(t, float64(r.Step+1), row["step"], 0)
+		s := i.look()
+		require.Equal(t, s.stored[id], s.kept[id])
+		require.Equal(t, "wu", s.kept[id].By)
+	}
+}
