@@ -41,6 +41,8 @@ var (
 	diskSize       = desc("daybreak_store_disk_size_bytes", "Size of ClickHouse's fullest disk.")
 )
 
+var errNotConnected = errors.New("not connected to NATS")
+
 // Options of Engines. All are required but the last two.
 type Options struct {
 	JetStream  jetstream.JetStream
@@ -104,6 +106,9 @@ func (e *engines) ask(ctx context.Context, out sink, engine string, first, more 
 }
 
 func (e *engines) account(ctx context.Context, out sink) error {
+	if !e.JetStream.Conn().IsConnected() {
+		return errNotConnected // a request would wait for the server to come back until the whole scrape is over
+	}
 	account, err := e.JetStream.AccountInfo(ctx)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"daybreak/pkg/bus"
+	"daybreak/pkg/engine"
 	"daybreak/pkg/engine/enginetest"
 	"daybreak/pkg/kv"
 	"daybreak/pkg/model"
@@ -55,6 +56,7 @@ func requireShown(t *testing.T, got, want map[string]float64) {
 
 type bench struct {
 	ctx  context.Context
+	srv  *engine.NATS
 	nc   *nats.Conn
 	bus  *bus.Bus
 	kv   *kv.Store
@@ -66,7 +68,8 @@ func setup(t *testing.T) *bench {
 	t.Parallel()
 	b := &bench{ctx: t.Context()}
 	var err error
-	b.nc, err = enginetest.NATS(t).Connect()
+	b.srv = enginetest.NATS(t)
+	b.nc, err = b.srv.Connect()
 	require.NoError(t, err)
 	t.Cleanup(b.nc.Close)
 	b.bus, err = bus.Open(b.ctx, b.nc, bus.Options{MaxBytesScale: 0.001})
@@ -172,6 +175,17 @@ func TestAnEngineThatIsAwayHidesNothingOfTheOther(t *testing.T) {
 	b.nc.Close()
 	got = shown(t, b.engines())
 	require.Equal(t, map[string]float64{"daybreak_engine_up nats": 0, "daybreak_engine_up clickhouse": 0}, got)
+}
+
+// Prometheus gives up after its scrape_timeout, and with it would go all that the process shows.
+func TestALostServerIsNotWaitedFor(t *testing.T) {
+	b := setup(t)
+	gone := b.nc.StatusChanged(nats.RECONNECTING)
+	b.srv.Close()
+	<-gone
+	begun := time.Now()
+	requireShown(t, shown(t, b.engines()), map[string]float64{"daybreak_engine_up nats": 0, "daybreak_engine_up clickhouse": 1})
+	require.Less(t, time.Since(begun), 4*time.Second, "the limit of a scrape is 5 s")
 }
 
 // few is a user without the right to look at the disks.
