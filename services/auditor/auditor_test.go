@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
@@ -195,6 +196,26 @@ func TestDaysBeforeTheFloorAreSkipped(t *testing.T) {
 	rep := b.pass(b.auditor())
 	require.Empty(t, rep.Findings)
 	require.Equal(t, map[string]int{statusDone: 1, statusSkipped: 4}, rep.Jobs[0].Days)
+}
+
+// The control bucket was lost, and the first scan after that fixed the floor behind the cap: neither a day that was done
+// nor one that never was may vanish with the old floor.
+func TestDaysDoNotVanishWithALostFloor(t *testing.T) {
+	b := setupDays(t, 4, func(j *source.Job) { j.BackfillDays = 0 })
+	b.exec(`ALTER TABLE batches DELETE WHERE biz_date = '2026-10-05' SETTINGS mutations_sync = 2`)
+	b.forget(b.days[0])
+	require.Equal(t, []string{"missing 0 escalated"}, b.found(b.auditor()))
+	b.forget(b.days[1])
+	b.forget(b.days[3])
+	bucket, err := b.bus.JetStream().(jetstream.KeyValueManager).KeyValue(b.ctx, "daybreak")
+	require.NoError(t, err)
+	require.NoError(t, bucket.Delete(b.ctx, "floor."+b.job.Name))
+	_, err = b.control.Floor(b.ctx, b.job.Name, b.days[3])
+	require.NoError(t, err)
+	require.Equal(t, []string{"missing 0 escalated", "missing 1 escalated", "missing 3 nudged"}, b.found(b.auditor()))
+	floor, _, err := b.control.KeptFloor(b.ctx, b.job.Name)
+	require.NoError(t, err)
+	require.Equal(t, b.days[0], floor)
 }
 
 func TestFindingsOfDaysThatAreNoneAnyMoreAreResolved(t *testing.T) {

@@ -159,8 +159,39 @@ func (r *round) read(ctx context.Context) error {
 	if r.newest, err = r.a.tables.newest(ctx, r.job.Name); err != nil {
 		r.failed(err)
 	}
+	r.failed(r.lostFloor(ctx))
 	r.backlog = r.behind(ctx)
 	r.failed(r.reread(ctx))
+	return nil
+}
+
+// lostFloor finds a day before the floor that was to be DONE for ever: a version of it is committed, or a finding about it
+// is open, and nobody has begun it, which only a control bucket that was lost and given another floor can say. The floor is
+// put back, else the days that were not DONE before the loss would vanish with it.
+func (r *round) lostFloor(ctx context.Context) error {
+	for _, day := range r.days {
+		if day >= r.floor {
+			return nil
+		}
+		_, begun := r.marks[day]
+		_, committed := r.newest[day]
+		if begun || !committed && !slices.ContainsFunc(dayKinds, func(k model.AuditKind) bool { return r.has(day, k) }) {
+			continue
+		}
+		if _, begun, err := r.a.Control.Watermark(ctx, r.job.Name, day); err != nil { // the list may lag behind
+			return err
+		} else if begun {
+			continue
+		}
+		r.a.log.Warn("the kept floor lies after a day that was to be kept complete: was the control bucket lost?", "job", r.job.Name,
+			"floor", r.floor.String(), "biz_date", day.String())
+		r.floor = day
+		if r.glance {
+			return nil
+		}
+		_, err := r.a.Control.LowerFloor(ctx, r.job.Name, day)
+		return err
+	}
 	return nil
 }
 
