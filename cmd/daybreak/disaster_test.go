@@ -75,7 +75,7 @@ func makeHistory(t *testing.T) history {
 	step(ids[1], "investigating")
 	i.dropRow(corrected, h.book.First.Add(1))
 	i.fine("replay", corrected, h.book.First.Add(1).String(), "--wait", "--timeout", "40s")
-	i.fine("replay", replayed, h.book.First.Add(2).String(), "--wait", "--timeout", "40s")
+	i.fine("replay", replayed, h.book.First.String(), "--wait", "--timeout", "40s")
 	require.Equal(t, exitFine, stop())
 	h.current = i.look()
 	require.NoError(t, os.Rename(data, filepath.Join(dir, "current")))
@@ -323,6 +323,10 @@ func TestDisasters(t *testing.T) {
 	t.Run("tables lost by itself", h.tablesLostByItself)
 	t.Run("NATS older than tables", h.natsOlderThanTables)
 	t.Run("tables older than NATS", h.tablesOlderThanNATS)
+	t.Run("beyond the cap", h.beyondTheCap)
+	t.Run("beyond the cap tables older", h.beyondTheCapTablesOlder)
+	t.Run("files moved away", h.filesMovedAway)
+	t.Run("floor fixed too late", h.floorFixedTooLate)
 	t.Run("both from one backup", h.bothFromOneBackup)
 	t.Run("review after NATS came back older", h.reviewAfterNATSCameBackOlder)
 }
@@ -419,6 +423,83 @@ func (h history) tablesOlderThanNATS(t *testing.T) {
 		require.Len(t, done, 2, done)
 		d.once()
 		h.requireReader(t, d.requireWhole(h.current))
+	})
+}
+
+// shortCap lets only the newest two days be repaired unasked.
+func (i *installation) shortCap() {
+	i.t.Helper()
+	data, err := os.ReadFile(i.book.Config)
+	require.NoError(i.t, err)
+	require.Contains(i.t, string(data), "max_days: 60")
+	require.NoError(i.t, os.WriteFile(i.book.Config, []byte(strings.ReplaceAll(string(data), "max_days: 60", "max_days: 1")), 0o600))
+}
+
+// Days that nobody repairs unasked are not forgotten when NATS is lost: a first scan does not fix a later floor.
+func (h history) beyondTheCap(t *testing.T) {
+	t.Parallel()
+	i := h.after(t, "", "current")
+	i.shortCap()
+	i.with(func(d *desk) {
+		_, err := d.app.once(d.ctx, d.cli.progress())
+		for _, job := range i.book.Jobs {
+			require.ErrorContains(t, err, job+" "+i.book.First.String()+" MISSING")
+		}
+		done, _ := d.rebuild(false)
+		require.Equal(t, 3, done["watermark restored"], done)
+		require.Equal(t, 3, done["events asked for"], done)
+		d.once()
+		d.requireWhole(h.current)
+	})
+}
+
+// Nor is a version green that the tables lost.
+func (h history) beyondTheCapTablesOlder(t *testing.T) {
+	t.Parallel()
+	i := h.after(t, "current", "old")
+	i.shortCap()
+	i.with(func(d *desk) {
+		_, err := d.app.once(d.ctx, d.cli.progress())
+		require.ErrorContains(t, err, replayed+" "+i.book.First.String()+": events tell of version 2")
+		require.NotEmpty(t, d.audit())
+		done, _ := d.rebuild(false)
+		require.Equal(t, map[string]int{"result asked for": 1}, done)
+		d.once()
+		h.requireReader(t, d.requireWhole(h.current))
+	})
+}
+
+// Services started by themselves after NATS was lost, when the files of old days were moved away: a strict job stands
+// still. What the tables have is DONE again after a rebuild, and the job goes on.
+func (h history) filesMovedAway(t *testing.T) {
+	t.Parallel()
+	i := h.after(t, "", "current")
+	file := filepath.Join(filepath.Dir(i.book.Config), replayed, "ledger", i.book.First.String()+".csv")
+	require.NoError(t, os.Rename(file, file+".away"))
+	i.with(func(d *desk) {
+		_, err := d.app.once(d.ctx, d.cli.progress())
+		require.ErrorContains(t, err, replayed+" "+i.book.Last.String()+" BLOCKED")
+		done, _ := d.rebuild(false)
+		require.Equal(t, 3, done["watermark restored"], done)
+		d.once()
+		require.Equal(t, h.current.diffs, d.look().diffs)
+		found := d.audit()
+		require.Len(t, found, 1, "inside the cap a file that is gone is told of")
+		require.Equal(t, "source-changed", found[0]["finding"])
+	})
+}
+
+// A floor that a first scan fixed too late, before anybody rebuilt, goes back to where the tables know of a day.
+func (h history) floorFixedTooLate(t *testing.T) {
+	t.Parallel()
+	h.after(t, "", "current").with(func(d *desk) {
+		_, err := d.app.control.Floor(d.ctx, replayed, d.i.book.Last)
+		require.NoError(t, err)
+		done, _ := d.rebuild(false)
+		require.Equal(t, 3, done["floor restored"], done)
+		require.Equal(t, h.current.floors, d.look().floors)
+		again, _ := d.rebuild(true)
+		require.Zero(t, again["floor to do"])
 	})
 }
 

@@ -46,7 +46,17 @@ func (a *app) once(ctx context.Context, p *progress) (found []model.Audit, err e
 	if asked.Err() != nil {
 		return nil, errInterrupted
 	}
-	return found, errors.Join(a.verdict(context.WithoutCancel(ctx)), notFine(found))
+	ctx = context.WithoutCancel(ctx)
+	return found, errors.Join(a.verdict(ctx), notFine(found), a.agreement(ctx))
+}
+
+// agreement is an error that names every day of which control bucket and tables tell different versions.
+func (a *app) agreement(ctx context.Context) error {
+	all, err := a.disagreements(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	return fmt.Errorf("control bucket and tables do not agree on %d days; see daybreak rebuild --dry-run:\n%w", len(all), errors.Join(all...))
 }
 
 // notFine is an error that names every result which does not account for its sources or is not the one that the watermark

@@ -202,6 +202,7 @@ func (a *app) serve(ctx context.Context, names ...service) error {
 	}
 	if len(names) > 0 {
 		a.keepFloors(ctx)
+		a.warnOfLosses(ctx)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.run(ctx) })

@@ -92,6 +92,78 @@ func (a *app) keepFloors(ctx context.Context) {
 	}
 }
 
+// disagreements are the days of which control bucket and tables tell different versions and nobody works on, in the order
+// of jobs and days. They are asked by two reads a job, whatever the cap.
+func (a *app) disagreements(ctx context.Context) ([]error, error) {
+	var out []error
+	for _, job := range a.cfg.ModelJobs() {
+		marks, err := a.control.Watermarks(ctx, job.Name) // first: what is committed meanwhile is then newer in the tables
+		if err != nil {
+			return nil, err
+		}
+		batches, err := a.currentBatches(ctx, job.Name, 0, model.MaxDay)
+		if err != nil {
+			return nil, err
+		}
+		for day := range batches {
+			if _, begun := marks[day]; !begun {
+				marks[day] = model.Watermark{}
+			}
+		}
+		for _, day := range slices.Sorted(maps.Keys(marks)) {
+			if day < job.Start || !job.Calendar.Is(day) {
+				continue
+			}
+			why, err := a.disagree(ctx, job.Name, day, traces{mark: begunMark(marks[day]), batch: batches[day]})
+			if err != nil {
+				return nil, err
+			}
+			if why != "" {
+				out = append(out, fmt.Errorf("%s %s: %s", job.Name, day, why))
+			}
+		}
+	}
+	return out, nil
+}
+
+func begunMark(w model.Watermark) *model.Watermark {
+	if w.Status == "" {
+		return nil
+	}
+	return &w
+}
+
+// disagree says what is wrong with a day, after a second look where the first found something.
+func (a *app) disagree(ctx context.Context, job string, day model.Day, t traces) (string, error) {
+	if what, _ := t.lacks(); what != lackMark && what != lackResult {
+		return "", nil
+	}
+	if _, held, err := a.control.Held(ctx, job, day); err != nil || held {
+		return "", err
+	}
+	t, err := a.tracesOf(ctx, job, day, nil)
+	if err != nil {
+		return "", err
+	}
+	what, why := t.lacks()
+	if what != lackMark && what != lackResult {
+		return "", nil
+	}
+	return why, nil
+}
+
+// warnOfLosses says at the start of services what only a loss or a restore can have brought about.
+func (a *app) warnOfLosses(ctx context.Context) {
+	all, err := a.disagreements(ctx)
+	switch {
+	case err != nil:
+		a.log.Debug("whether control bucket and tables agree is not known", "err", err)
+	case len(all) > 0:
+		a.log.Error("control bucket and tables tell of different versions: was one of them lost or restored from an older backup? run daybreak rebuild",
+			"days", len(all), "err", all[0])
+	}
+}
+
 // allReviews are the newest steps in the control bucket and in the tables, by diff.
 func (a *app) allReviews(ctx context.Context, job string) (kept, stored map[string]model.Review, err error) {
 	all, err := a.control.Reviews(ctx, job)

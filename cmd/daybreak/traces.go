@@ -36,7 +36,9 @@ type traces struct {
 // two runs the one with the greater id is the later one.
 //
 // A day that is RUNNING, FAILED, WAITING or BLOCKED after the committed version is as the bucket says; so is one that
-// committed and did not come to its end. Recon and auditor go on from there.
+// committed and did not come to its end. Recon and auditor go on from there. But an attempt that knew of no version, where
+// the tables have one, is of a bucket that was lost before it: it computes needlessly, and fails where old files were moved
+// away.
 func (t traces) lacks() (lack, string) {
 	b, w := t.batch, t.mark
 	switch {
@@ -54,6 +56,8 @@ func (t traces) lacks() (lack, string) {
 		return t.lacksEvents()
 	case w.Version > b.Version || w.Status == model.Done && w.RunID > b.RunID:
 		return lackResult, fmt.Sprintf("the watermark tells of version %d (run %s), the tables have version %d (run %s)", w.Version, w.Committed, b.Version, b.RunID)
+	case w.Version == 0 && w.Committed == "":
+		return lackMark, fmt.Sprintf("version %d (run %s) is committed, and the day is %s by an attempt that knew of none", b.Version, b.RunID, w.Status)
 	case b.RunID > w.RunID:
 		return t.lostMark()
 	}
@@ -61,11 +65,12 @@ func (t traces) lacks() (lack, string) {
 }
 
 // lostMark is the case of a committed version that the bucket does not know. It is DONE, unless an auditor saw later that
-// the day was not: then nobody knows more than that it has to be computed.
+// an attempt had failed: then nobody knows more than that the day has to be computed. That it was missing or blocked says
+// nothing, as it is what a lost bucket looks like.
 func (t traces) lostMark() (lack, string) {
 	for _, f := range t.open {
 		switch f.Kind {
-		case model.AuditMissing, model.AuditStuck, model.AuditFailed, model.AuditWaiting, model.AuditBlocked:
+		case model.AuditStuck, model.AuditFailed, model.AuditWaiting:
 			if f.Since.After(t.batch.CommittedAt) {
 				return lackResult, fmt.Sprintf("after version %d the day was found %s and not cured: %s", t.batch.Version, f.Kind, f.Detail)
 			}
