@@ -18,6 +18,8 @@ type Request struct {
 	Name  string
 	Write bool
 	Apply func() error
+	// Commit is the row that makes a run visible, nil for every other request.
+	Commit *model.Batch
 }
 
 // Client is one process's way to the tables. Send carries requests; the zero hook carries them at once.
@@ -41,7 +43,10 @@ func (c *Client) read(ctx context.Context, name string, p Place, apply func() er
 
 // insert is sent once more when it failed: its token makes that harmless.
 func (c *Client) insert(ctx context.Context, token string, apply func()) error {
-	r := Request{Name: "insert " + token, Write: true, Apply: func() error { c.DB.once(token, apply); return nil }}
+	return c.twice(ctx, Request{Name: "insert " + token, Write: true, Apply: func() error { c.DB.once(token, apply); return nil }})
+}
+
+func (c *Client) twice(ctx context.Context, r Request) error {
 	err := c.send(ctx, r)
 	if err != nil && ctx.Err() == nil {
 		err = c.send(ctx, r)
@@ -164,7 +169,7 @@ func (c *Client) Exact(ctx context.Context, cmp store.Comparison) (ledger, chann
 	err = c.read(ctx, "exact", Place{cmp.Job, cmp.Day}, func() error {
 		keys, groups := c.DB.compared(cmp)
 		for _, k := range keys {
-			if g := groups[k]; exact(cmp.Mode, g) {
+			if g := groups[k]; exact(cmp.Mode, g) || c.DB.Books && c.DB.loses(g) {
 				add(ledger, g.Ledger)
 				add(channel, g.Channel)
 			}
@@ -180,7 +185,7 @@ func (c *Client) Residue(ctx context.Context, cmp store.Comparison, fn func(mode
 	err := c.read(ctx, "residue", Place{cmp.Job, cmp.Day}, func() error {
 		keys, groups := c.DB.compared(cmp)
 		for _, k := range keys {
-			if g := groups[k]; !exact(cmp.Mode, g) {
+			if g := groups[k]; !exact(cmp.Mode, g) && !c.DB.loses(g) {
 				left = append(left, *g)
 			}
 		}
@@ -315,7 +320,11 @@ const readBackTimeout = 15 * time.Second
 // Commit implements recon.Tables.
 func (c *Client) Commit(ctx context.Context, b model.Batch) error {
 	p := Place{b.Job, b.Day}
-	err := c.insert(ctx, "commit/"+b.RunID, func() { c.DB.Batches[p] = append(c.DB.Batches[p], b) })
+	token := "commit/" + b.RunID
+	err := c.twice(ctx, Request{Name: "insert " + token, Write: true, Commit: &b, Apply: func() error {
+		c.DB.once(token, func() { c.DB.Batches[p] = append(c.DB.Batches[p], b) })
+		return nil
+	}})
 	if err == nil {
 		return nil
 	}

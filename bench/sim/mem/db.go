@@ -55,16 +55,25 @@ type DB struct {
 
 	// KeepNone leaves cleared diffs out, and Uncommitted shows rows before their commit row: faults to be caught.
 	KeepNone, Uncommitted bool
+	// Loses chooses groups that a comparison loses; Books counts these as matched, and Blind keeps the auditor from seeing
+	// that they do not match.
+	Loses        func(*model.Group) bool
+	Books, Blind bool
 
 	tokens map[string]bool
 }
 
 // New returns empty tables.
 func New() *DB {
-	return &DB{
-		Runs: map[Place]map[string]*Run{}, Batches: map[Place][]model.Batch{}, Reviews: map[string]map[uint64]model.Review{},
-		tokens: map[string]bool{},
-	}
+	db := &DB{}
+	db.Lose()
+	return db
+}
+
+// Lose leaves empty tables.
+func (db *DB) Lose() {
+	db.Runs, db.Batches, db.Reviews = map[Place]map[string]*Run{}, map[Place][]model.Batch{}, map[string]map[uint64]model.Review{}
+	db.Audits, db.tokens = nil, map[string]bool{}
 }
 
 // once does an insert unless its token was seen.
@@ -155,6 +164,8 @@ func (db *DB) compared(c store.Comparison) (keys []string, groups map[string]*mo
 	}
 	return keys, groups
 }
+
+func (db *DB) loses(g *model.Group) bool { return db.Loses != nil && db.Loses(g) }
 
 // exact reports whether nothing is left to judge about a group.
 func exact(mode model.MatchMode, g *model.Group) bool {
@@ -267,8 +278,8 @@ func (db *DB) changes(b model.Batch) ([]store.Change, error) {
 	return out, nil
 }
 
-// review is the newest step of a diff's review.
-func (db *DB) review(id string) (model.Review, bool) {
+// Review is the newest step of a diff's review.
+func (db *DB) Review(id string) (model.Review, bool) {
 	var last model.Review
 	for step, r := range db.Reviews[id] {
 		if step > last.Step {
@@ -284,7 +295,7 @@ func (db *DB) diff(p Place, id string) (store.DiffRow, bool) {
 	if !ok {
 		return store.DiffRow{}, false
 	}
-	r, reviewed := db.review(id)
+	r, reviewed := db.Review(id)
 	for _, d := range db.Get(p, b.RunID).Diffs {
 		if d.ID != id || d.State == model.Cleared && !reviewed {
 			continue

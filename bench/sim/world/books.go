@@ -27,6 +27,7 @@ type sheet struct {
 	versions [][]model.Entry
 	there    bool
 	cut      bool // the file ends in the middle
+	atLine   bool // between two lines, so that only its control total tells
 	touched  int
 }
 
@@ -67,6 +68,9 @@ func newBook(w *World, name string, order model.Order) *book {
 	}
 	if w.chance(0.3) {
 		b.job.Rules.Mode = model.ModeSum
+	}
+	if w.chance(0.3) {
+		b.job.BackfillDays = 1 + w.rng.IntN(3)
 	}
 	for i := range span {
 		for _, side := range model.Sides {
@@ -185,15 +189,16 @@ func (f *feed) Peek(ctx context.Context, req source.Request) (print string, err 
 
 func (f *feed) Read(ctx context.Context, req source.Request, yield func(model.Entry) error) (model.Seal, error) {
 	var all []model.Entry
-	cut, touched := false, 0
+	cut, atLine, touched := false, false, 0
 	err := f.ask(ctx, "read", req.Day, func(s *sheet) error {
-		all, cut, touched = entriesOf(req.Day, f.side, s.live()), s.cut, s.touched
+		all, cut, atLine, touched = entriesOf(req.Day, f.side, s.live()), s.cut && len(s.live()) > 0, s.atLine, s.touched
 		return nil
 	})
 	if err != nil {
 		return model.Seal{}, err
 	}
 	seal := model.Seal{Totals: model.Totals{}}
+	var digest model.ContentsDigest
 	for i, e := range all {
 		if cut && i == len(all)/2 {
 			break
@@ -202,8 +207,14 @@ func (f *feed) Read(ctx context.Context, req source.Request, yield func(model.En
 			return model.Seal{}, err
 		}
 		seal.Totals.Add(e.Currency, 1, e.Amount)
+		digest.Add(e)
 	}
-	if cut {
+	seal.Digest = digest.Under(f.b.job.Rules)
+	mutant := f.p.n.w.mutant
+	if cut && atLine && mutant != NoControl && mutant != HalfLoaded {
+		return model.Seal{}, fmt.Errorf("%s.csv: the trailer tells of %d entries, %d were read: %w", f.side, len(all), len(all)/2, source.ErrInput)
+	}
+	if cut && !atLine && mutant != HalfLoaded {
 		return model.Seal{}, fmt.Errorf("%s.csv:%d: the file ends within a line: %w", f.side, len(all)/2+2, source.ErrInput)
 	}
 	err = f.ask(ctx, "look again at", req.Day, func(s *sheet) error {

@@ -49,6 +49,7 @@ type process struct {
 	dead     bool // guarded by World.mu
 	frozen   bool // guarded by World.mu
 	stopping bool
+	thawed   time.Time // when it last woke up
 	busy     int
 	rng      *rand.Rand
 	ids      int
@@ -138,8 +139,12 @@ func (n *node) start() {
 	quiet := slog.New(slog.DiscardHandler)
 	real := clockwork.NewRealClock()
 	var err error
+	var trusted clockwork.Clock = steady{real, p}
+	if w.mutant == LongTrust {
+		trusted = still{real, real.Now()}
+	}
 	p.kv, err = kv.OpenWire(&wire{p}, kv.Options{
-		Bucket: "daybreak", Logger: quiet, Clock: steady{real, p}, Jitter: func(d time.Duration) time.Duration { return d },
+		Bucket: "daybreak", Logger: quiet, Clock: trusted, Jitter: func(d time.Duration) time.Duration { return d },
 		NewID: func() string {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -157,8 +162,13 @@ func (n *node) start() {
 	var jobs []source.Job
 	var models []model.Job
 	for _, b := range w.jobs {
-		jobs = append(jobs, source.Job{Job: b.job, Ledger: &feed{p, b, model.Ledger}, Channel: &feed{p, b, model.Channel}})
-		models = append(models, b.job)
+		job := w.mutant.jobFor(n.kind, b.job)
+		var ledger, channel source.Source = &feed{p, b, model.Ledger}, &feed{p, b, model.Channel}
+		if w.mutant == NoRecount && n.kind == "auditor" {
+			ledger, channel = sealedFeed{&feed{p, b, model.Ledger}}, sealedFeed{&feed{p, b, model.Channel}}
+		}
+		jobs = append(jobs, source.Job{Job: job, Ledger: ledger, Channel: channel})
+		models = append(models, job)
 	}
 	switch n.kind {
 	case "ticker":
@@ -279,6 +289,7 @@ func (p *process) freeze(d time.Duration) {
 
 func (p *process) thaw() {
 	w := p.n.w
+	p.thawed = w.now()
 	w.mu.Lock()
 	p.frozen = false
 	w.mu.Unlock()
@@ -305,8 +316,12 @@ func (n *node) free(most int) bool {
 
 // table carries a request to the tables.
 func (p *process) table(ctx context.Context, r mem.Request) error {
+	var sent func()
+	if r.Commit != nil {
+		sent = func() { p.n.w.watch.commits(p, *r.Commit) }
+	}
 	return p.n.w.send(ctx, &call{
-		by: p, label: "table " + r.Name, write: r.Write, apply: r.Apply, lost: errTables, busy: errTables,
+		by: p, label: "table " + r.Name, write: r.Write, sent: sent, apply: r.Apply, lost: errTables, busy: errTables,
 	})
 }
 

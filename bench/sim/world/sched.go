@@ -24,6 +24,7 @@ type call struct {
 	by    *process
 	label string
 	write bool
+	sent  func()       // a checker's look at it when it is sent; nil for none
 	apply func() error // what the server does; its error is the server's word
 	lost  error        // what the caller sees when there is no answer
 	busy  error        // what it sees when the server takes nothing
@@ -175,6 +176,25 @@ func (w *World) send(ctx context.Context, c *call) error {
 	return err
 }
 
+// look lets checkers see what was sent since the last decision.
+func (w *World) look() {
+	w.mu.Lock()
+	var fresh []*call
+	for _, c := range w.pending {
+		if c.sent != nil {
+			fresh = append(fresh, c)
+		}
+	}
+	w.mu.Unlock()
+	slices.SortStableFunc(fresh, func(a, b *call) int {
+		return cmp.Or(cmp.Compare(a.by.num, b.by.num), strings.Compare(a.label, b.label))
+	})
+	for _, c := range fresh {
+		c.sent()
+		c.sent = nil
+	}
+}
+
 // ready takes stock of what can happen now, in an order that depends on nothing but what it is.
 func (w *World) ready() (calls []*call, tasks []task) {
 	w.mu.Lock()
@@ -235,6 +255,7 @@ func (w *World) run(until time.Time, enough func() bool) {
 			w.violate("the world does not come to rest: %d steps", w.steps)
 			return
 		}
+		w.look()
 		calls, tasks := w.ready()
 		due := w.dueEvents()
 		deliver := w.days.offers()

@@ -15,22 +15,6 @@ import (
 	"daybreak/pkg/review"
 )
 
-// Mutant is a world in which a guarantee's mechanism is missing.
-type Mutant string
-
-// The mutants. Each must be caught.
-const (
-	NoFence     Mutant = "no-fence"      // the server does not look at the fence
-	NoCAS       Mutant = "no-cas"        // the server does not look at a key's own revision
-	NoCommitRow Mutant = "no-commit-row" // rows are shown before they are committed
-	NoCascade   Mutant = "no-cascade"    // a changed pool is not told to the next day
-	NoCarryOver Mutant = "no-carry-over" // cleared diffs are not kept
-	SameNudgeID Mutant = "same-nudge-id" // all nudges of a day bear one message id
-)
-
-// Mutants lists all.
-var Mutants = []Mutant{NoFence, NoCAS, NoCommitRow, NoCascade, NoCarryOver, SameNudgeID}
-
 // Outcome is what became of a seed.
 type Outcome struct {
 	Seed     uint64
@@ -38,6 +22,7 @@ type Outcome struct {
 	Steps    int
 	Runs     int // days that became DONE, again included
 	Faults   map[string]int
+	Seen     map[string]int // what the product itself said was wrong
 	Violated []string
 }
 
@@ -46,10 +31,10 @@ func Run(t *testing.T, seed uint64, mutant Mutant, trace io.Writer) Outcome {
 	var out Outcome
 	synctest.Test(t, func(*testing.T) {
 		w := newWorld(seed, mutant, trace)
-		w.db.KeepNone, w.db.Uncommitted = mutant == NoCarryOver, mutant == NoCommitRow
+		mutant.mutate(w.db)
 		w.play()
 		out = Outcome{
-			Seed: seed, Digest: w.digest.Sum64(), Steps: w.steps, Runs: w.watch.runs, Faults: w.Faults, Violated: w.violated,
+			Seed: seed, Digest: w.digest.Sum64(), Steps: w.steps, Runs: w.watch.runs, Faults: w.Faults, Seen: w.watch.said, Violated: w.violated,
 		}
 		w.close()
 	})
@@ -115,6 +100,7 @@ func (w *World) plan(begin, stop time.Time) {
 	if w.chance(0.1) {
 		some(1, "a row gets lost", w.tamper)
 	}
+	w.losses(some)
 }
 
 // deliverFiles draws when a file comes, and whether it is whole and right.
@@ -128,7 +114,7 @@ func (w *World) deliverFiles(b *book, side model.Side, day model.Day) {
 	}
 	if w.chance(0.1) {
 		w.Faults["file cut"]++
-		s.cut = true
+		s.cut, s.atLine = true, w.chance(0.5)
 		w.at(due.Add(w.between(time.Minute, 8*time.Hour)), "file is made whole: "+what, func() { s.cut = false; s.touched++ })
 	}
 	if w.chance(0.15) {
@@ -228,7 +214,12 @@ func (w *World) review() {
 		r, err := p.desk.Make(ctx, step)
 		return func() {
 			w.note("%s: step %d of %s: %v", p, r.Step, d.Key, err)
-			if kept, ok := w.watch.promise[d.ID]; err == nil && (!ok || kept.Step < r.Step) {
+			kept, ok := w.watch.promise[d.ID]
+			if inTable, there := w.db.Review(d.ID); there && (!ok || kept.Step < inTable.Step) && w.watch.lostBetween(w.now(), w.now()) {
+				kept, ok = inTable, true // the bucket was lost while it was made: it comes back from the table
+				w.watch.promise[d.ID] = kept
+			}
+			if err == nil && (!ok || kept.Step < r.Step) {
 				w.violate("G4: step %d of %s was confirmed and is not kept", r.Step, d.Key)
 			}
 		}
@@ -320,5 +311,6 @@ func (w *World) close() {
 		}
 		n.now.crash()
 	}
+	time.Sleep(time.Hour) // pauses between two tries end
 	synctest.Wait()
 }

@@ -2,7 +2,6 @@ package world
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -43,7 +42,7 @@ func (w *World) store(m bus.Message) bus.Receipt {
 	if w.mutant == SameNudgeID && strings.HasPrefix(m.Subject, "day.nudge.") {
 		m.ID = "nudge/" + strings.TrimPrefix(m.Subject, "day.nudge.")
 	}
-	if w.mutant == NoCascade && strings.HasPrefix(m.Subject, "day.nudge.") && strings.HasPrefix(nudgeCause(m.Body), "carry") {
+	if w.swallows(m) {
 		return bus.Receipt{Stream: name, Seq: uint64(len(s.all))}
 	}
 	now := w.now()
@@ -63,14 +62,6 @@ func (w *World) store(m bus.Message) bus.Receipt {
 	return bus.Receipt{Stream: name, Seq: msg.seq}
 }
 
-func nudgeCause(body []byte) string {
-	var b struct {
-		Cause string `json:"cause"`
-	}
-	_ = json.Unmarshal(body, &b)
-	return b.Cause
-}
-
 // matches reports whether a subject fits a filter.
 func matches(filter, subject string) bool {
 	f, s := strings.Split(filter, "."), strings.Split(subject, ".")
@@ -88,12 +79,16 @@ func matches(filter, subject string) bool {
 // streams is a process's way to the bus. Like package bus it repeats what had no answer.
 type streams struct{ p *process }
 
-// request is one request, repeated until it is answered or ctx ends.
-func (b *streams) request(ctx context.Context, label string, write bool, apply func() error) error {
+// request is one request, repeated until it is answered or ctx ends; m is what it publishes, nil for a read.
+func (b *streams) request(ctx context.Context, label string, m *bus.Message, apply func() error) error {
 	w := b.p.n.w
+	var sent func()
+	if m != nil {
+		sent = func() { w.watch.asks(*m) }
+	}
 	for attempt := 0; ; attempt++ {
 		one, cancel := context.WithTimeout(ctx, 5*time.Second)
-		err := w.send(one, &call{by: b.p, label: label, write: write, apply: apply, lost: errBus, busy: errBus})
+		err := w.send(one, &call{by: b.p, label: label, write: m != nil, sent: sent, apply: apply, lost: errBus, busy: errBus})
 		cancel()
 		if err == nil || errors.Is(err, errCrashed) || errors.Is(err, bus.ErrNotFound) {
 			return err
@@ -121,7 +116,7 @@ func (b *streams) Publish(ctx context.Context, m bus.Message) (r bus.Receipt, er
 	if _, ok := bus.StreamOf(m.Subject); !ok {
 		return r, bus.ErrNoStream
 	}
-	err = b.request(ctx, "publish "+m.Subject, true, func() error { r = b.p.n.w.store(m); return nil })
+	err = b.request(ctx, "publish "+m.Subject, &m, func() error { r = b.p.n.w.store(m); return nil })
 	return r, err
 }
 
@@ -141,7 +136,7 @@ func (b *streams) PublishAll(ctx context.Context, all iter.Seq2[bus.Message, err
 }
 
 func (b *streams) Last(ctx context.Context, name, subject string) (m bus.Message, seq uint64, err error) {
-	err = b.request(ctx, "last "+subject, false, func() error {
+	err = b.request(ctx, "last "+subject, nil, func() error {
 		for _, v := range slices.Backward(b.p.n.w.streams[name].all) {
 			if matches(subject, v.Subject) {
 				m, seq = v.Message, v.seq
@@ -155,7 +150,7 @@ func (b *streams) Last(ctx context.Context, name, subject string) (m bus.Message
 
 func (b *streams) Tail(ctx context.Context, name string, filters []string, from bus.From, follow bool, fn func(bus.Delivery) error) error {
 	var found []message
-	err := b.request(ctx, "tail "+name+" "+strings.Join(filters, ","), false, func() error {
+	err := b.request(ctx, "tail "+name+" "+strings.Join(filters, ","), nil, func() error {
 		for _, m := range b.p.n.w.streams[name].all {
 			chosen := len(filters) == 0 || slices.ContainsFunc(filters, func(f string) bool { return matches(f, m.Subject) })
 			if chosen && m.seq >= from.Seq && !m.at.Before(from.Time) {
@@ -182,7 +177,7 @@ func (m message) delivery(stream string, n int) bus.Delivery {
 }
 
 func (b *streams) Pending(ctx context.Context, _, _ string) (pending uint64, waiting int, err error) {
-	err = b.request(ctx, "pending", false, func() error { pending, waiting = b.p.n.w.days.pending(); return nil })
+	err = b.request(ctx, "pending", nil, func() error { pending, waiting = b.p.n.w.days.pending(); return nil })
 	return pending, waiting, err
 }
 
@@ -207,6 +202,7 @@ const (
 type consumer struct {
 	w       *World
 	letters []*letter
+	stuck   *letter // what all that came after it waits for: only where nothing is put away into DEAD
 }
 
 func (c *consumer) arrived(m message) {
@@ -219,7 +215,10 @@ func (c *consumer) arrived(m message) {
 	c.letters = append(c.letters, l)
 }
 
-func (l *letter) ready(now time.Time) bool {
+func (c *consumer) ready(l *letter, now time.Time) bool {
+	if c.stuck != nil && l.seq > c.stuck.seq {
+		return false
+	}
 	switch l.state {
 	case "new":
 		return true
@@ -232,7 +231,7 @@ func (l *letter) ready(now time.Time) bool {
 // offers is 1 when something can be delivered to somebody.
 func (c *consumer) offers() int {
 	now := c.w.now()
-	if len(c.takers()) > 0 && slices.ContainsFunc(c.letters, func(l *letter) bool { return l.ready(now) }) {
+	if len(c.takers()) > 0 && slices.ContainsFunc(c.letters, func(l *letter) bool { return c.ready(l, now) }) {
 		return 1
 	}
 	return 0
@@ -254,7 +253,7 @@ func (c *consumer) deliver() {
 	n := takers[w.rng.IntN(len(takers))]
 	var all []*letter
 	for _, l := range c.letters {
-		if l.ready(now) {
+		if c.ready(l, now) {
 			all = append(all, l)
 		}
 	}
@@ -291,8 +290,11 @@ func (c *consumer) settle(p *process, l *letter, v bus.Verdict) {
 	if l.holder == p {
 		l.holder = nil
 	}
+	if !slices.Contains(c.letters, l) {
+		return // its stream was lost
+	}
 	w.note("%s: %s #%d: %s %s", p, l.Subject, l.seq, v.Action(), v.Reason())
-	if v.Action() == bus.ActionReject {
+	if v.Action() == bus.ActionReject && w.mutant != BadBlocks {
 		w.store(bus.Message{
 			Subject: bus.Dead(l.Subject), ID: fmt.Sprintf("dead/%d", l.seq), Body: l.Body,
 			Header: nats.Header{bus.HeaderReason: {v.Reason()}},
@@ -306,7 +308,12 @@ func (c *consumer) settle(p *process, l *letter, v bus.Verdict) {
 		return
 	}
 	switch v.Action() {
-	case bus.ActionAck, bus.ActionReject:
+	case bus.ActionReject:
+		l.state = "gone"
+		if w.mutant == BadBlocks {
+			l.state, l.until, c.stuck = "wait", w.now().Add(time.Hour), l
+		}
+	case bus.ActionAck:
 		l.state = "gone"
 	default:
 		l.state, l.until = "wait", w.now().Add(max(v.After(), 100*time.Millisecond))

@@ -46,12 +46,19 @@ type watcher struct {
 	bodies  map[string][]byte // of events by id
 	poison  map[uint64]string // messages that must end in DEAD
 	runs    int
+
+	said     map[string]int       // findings opened, by kind, and days that recon itself found not to balance
+	lost     []time.Time          // when a store was lost
+	done     map[mem.Place]bool   // days that were DONE since the bucket was lost last
+	version  map[mem.Place]uint64 // shown before the tables were lost
+	forgiven map[string]bool      // diffs under review whose rows were lost
 }
 
 func newWatcher(w *World) watcher {
 	return watcher{
 		w: w, marks: map[mem.Place][]mark{}, seen: map[mem.Place]shown{}, excuses: map[string][]string{}, spoilt: map[string]bool{},
 		promise: map[string]model.Review{}, bodies: map[string][]byte{}, poison: map[uint64]string{},
+		said: map[string]int{}, done: map[mem.Place]bool{}, version: map[mem.Place]uint64{}, forgiven: map[string]bool{},
 	}
 }
 
@@ -140,8 +147,12 @@ func (v *watcher) day(rest string, r *record) {
 		v.order(p)
 	}
 	v.marks[p] = append(v.marks[p], m)
+	if m.Status == model.Failed && strings.Contains(m.Error, model.ErrUnbalanced.Error()) {
+		v.said["recon: unbalanced"]++
+	}
 	if m.Status == model.Done {
 		v.runs++
+		v.done[p] = true
 	}
 }
 
@@ -151,8 +162,8 @@ func (v *watcher) order(p mem.Place) {
 	if b == nil || b.job.Order != model.Strict {
 		return
 	}
-	for d := b.job.FirstDay(); d < p.Day; d = b.job.Calendar.Next(d) {
-		if !slices.ContainsFunc(v.marks[mem.Place{Job: p.Job, Day: d}], func(m mark) bool { return m.Status == model.Done }) {
+	for d := capAt(b.job, v.w.now().Add(pauseMost)); d < p.Day; d = b.job.Calendar.Next(d) {
+		if !v.done[mem.Place{Job: p.Job, Day: d}] {
 			v.w.violate("G6: %s %s is computed although %s was never done", p.Job, p.Day, d)
 		}
 	}
@@ -163,6 +174,14 @@ func (v *watcher) review(was, r *record) {
 	var a, b model.Review
 	if was != nil && !was.marker() {
 		_ = json.Unmarshal(was.data, &a)
+	}
+	if was == nil && len(v.lost) > 0 { // the auditor, or whoever makes the next step, takes it from the table
+		if json.Unmarshal(r.data, &b) == nil {
+			a, _ = v.w.db.Review(b.DiffID)
+		}
+		if b.Step == a.Step {
+			a.Step--
+		}
 	}
 	if r.marker() || json.Unmarshal(r.data, &b) != nil {
 		v.w.violate("G4: %s was removed", r.subject)
@@ -191,6 +210,8 @@ func (v *watcher) tables() {
 			v.w.violate("G3: %s %s has vanished", p.Job, p.Day)
 		case had && was.run == run && was.digest != now.digest:
 			v.w.violate("G3: version %d of %s %s changed under its readers", version, p.Job, p.Day)
+		case !had && version <= v.version[p] && v.version[p] > 0:
+			v.w.violate("G3: after the tables were lost %s %s begins anew with version %d: %d was shown before", p.Job, p.Day, version, v.version[p])
 		case had && was.run != run && now.version < was.version:
 			v.w.violate("G3: %s %s goes back from version %d to %d", p.Job, p.Day, was.version, version)
 		case !had || was.run != run:
@@ -203,12 +224,17 @@ func (v *watcher) tables() {
 
 // whole: what is shown for the first time is all there.
 func (v *watcher) whole(p mem.Place, run string, rows *mem.Run) {
+	if v.spoilt[run] {
+		return
+	}
 	all := v.w.db.Batches[p]
 	i := slices.IndexFunc(all, func(b model.Batch) bool { return b.RunID == run })
 	if i < 0 {
 		v.w.violate("G3: %s %s shows run %s, which is not committed", p.Job, p.Day, run)
 		return
 	}
+	v.loaded(p, all[i])
+	v.ended(p, all[i])
 	open := uint64(0)
 	for _, d := range rows.Diffs {
 		if d.State == model.Open {
@@ -224,7 +250,7 @@ func (v *watcher) whole(p mem.Place, run string, rows *mem.Run) {
 // kept: a diff under review is in every later version (G4).
 func (v *watcher) kept(p mem.Place, rows *mem.Run) {
 	for id, r := range v.promise {
-		if r.Job != p.Job || r.Day != p.Day {
+		if r.Job != p.Job || r.Day != p.Day || v.forgiven[id] {
 			continue
 		}
 		if !slices.ContainsFunc(rows.Diffs, func(d mem.Diff) bool { return d.ID == id }) {
@@ -259,6 +285,9 @@ func (v *watcher) repeated(first message, again bus.Message) {
 func (v *watcher) told(stream string, m message) {
 	if stream == bus.StreamDead && m.Header.Get(bus.HeaderReason) == "" {
 		v.w.violate("G8: %s has no reason", m.Subject)
+	}
+	if t := strings.Split(m.Subject, "."); stream == bus.StreamAudit && len(t) == 4 {
+		v.said["auditor: "+t[3]]++
 	}
 	if stream != bus.StreamDiffs {
 		return
