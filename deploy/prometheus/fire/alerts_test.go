@@ -148,15 +148,29 @@ func (d *drill) space() {
 	d.expect("DaybreakStreamNearLimit critical", "and to 97 %", "stream", "DEAD")
 	other, err := d.js.CreateStream(d.t.Context(), jetstream.StreamConfig{Name: "OTHER", Subjects: []string{"other"}, Replicas: replicas})
 	require.NoError(d.t, err)
-	for used := 0.0; used < 0.92; {
+	for d.used() < 0.92 {
 		d.publish("other", strings.Repeat("x", 500_000))
-		account, err := d.js.AccountInfo(d.t.Context())
-		require.NoError(d.t, err)
-		used = float64(account.Store) / float64(account.Limits.MaxStore)
 	}
 	d.expect("DaybreakDiskLow critical", "another program fills the JetStream account that Daybreak shares to 92 %")
 	require.NoError(d.t, d.js.DeleteStream(d.t.Context(), other.CachedInfo().Config.Name))
 	require.NoError(d.t, dead.Purge(d.t.Context()))
+}
+
+// used is the share of the account's quota in use. The servers tell each other what they store every now and then, so it is
+// asked until two answers agree.
+func (d *drill) used() (share float64) {
+	d.t.Helper()
+	for last := -1.0; share != last; {
+		last = share
+		account, err := d.js.AccountInfo(d.t.Context())
+		require.NoError(d.t, err)
+		share = float64(account.Store) / float64(account.Limits.MaxStore)
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-d.t.Context().Done():
+		}
+	}
+	return share
 }
 
 // fill publishes to a stream until that share of its limit is used.
@@ -175,7 +189,7 @@ func (d *drill) fill(s jetstream.Stream, subject string, share float64, size int
 // holders lose what they hold: to a person, and by dying.
 func (d *drill) holders() {
 	d.kill("ticker") // their page takes a while and comes at the end of this step
-	d.pace(d.t, 2)
+	d.pace(d.t, 1)   // a day is pulled in less than the 10 s after which its lease is first renewed
 	days := d.newest(6)
 	d.replay("slow", days...)
 	held := d.awaitHeld(6, days)
@@ -185,6 +199,7 @@ func (d *drill) holders() {
 	d.replay("slow", held...)
 	d.expect("DaybreakFenceRejections info", "a person deleted the leases of six days in work and asked for the days again: their holders were taken over without knowing")
 	d.awaitIdle()
+	d.pace(d.t, 3)
 	days = d.newest(12)
 	d.replay("slow", days...)
 	d.awaitHeld(12, days)
@@ -192,6 +207,7 @@ func (d *drill) holders() {
 	for _, p := range recons[:2] {
 		d.signal(p, syscall.SIGSTOP)
 	}
+	d.pace(d.t, 0)
 	d.expect("DaybreakLeaseTakeovers warning", "two of three recons were stopped with SIGSTOP while they held eight days, past their leases")
 	for _, p := range recons[:2] {
 		d.signal(p, syscall.SIGCONT)

@@ -1,9 +1,9 @@
 // Package fire runs the shipped monitoring for real: Prometheus and Alertmanager with the files of deploy/prometheus over
 // the processes that they name, ticker ×2, recon ×3 and auditor ×2, on three NATS servers and ClickHouse.
 //
-//	go test -run Panels .           every query of every panel, asked of Prometheus over HTTP; about two minutes
-//	go test -run Alerts -v .        every alert caused for real, and what a webhook then gets; about ten minutes
-//	go test -run Alerts -out FILE . the same as a table
+//	go test -run Panel .            every query of every panel, asked of Prometheus over HTTP; about two minutes
+//	go test -run Alert -v .        every alert caused for real, and what a webhook then gets; about ten minutes
+//	go test -run Alert -out DIR . the same as a table
 //
 // # What is real
 //
