@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"daybreak/bench/accept/oracle"
+	"daybreak/bench/chaos/check"
 )
 
 // judge ends the faults, waits until all is calm, writes the records down and lets the checkers look at them.
@@ -42,6 +43,13 @@ func (w *world) judge(ctx context.Context) (*result, error) {
 	}
 	if err := w.dump(ctx); err != nil {
 		return r, fmt.Errorf("writing the records: %w", err)
+	}
+	h, err := check.Load(w.rec.dir)
+	if err != nil {
+		return r, fmt.Errorf("reading the records: %w", err)
+	}
+	for _, v := range check.All(h) {
+		r.violate("%v", v)
 	}
 	r.count(w.rec.dir)
 	return r, nil

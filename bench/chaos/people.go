@@ -55,6 +55,7 @@ func (w *world) replay(ctx context.Context, rng *rand.Rand) {
 		detail["to"] = to.String()
 	}
 	detail["subject"] = subject
+	w.asked.Store(&sheetID{Job: job, Day: day})
 	w.rec.add("actions", object{"kind": "replay", "job": job, "day": day.String(), "by": "ana", "answer": w.publish(ctx, subject, body), "detail": detail})
 }
 
@@ -148,6 +149,9 @@ func (w *world) review(ctx context.Context, rng *rand.Rand) {
 func (w *world) read(ctx context.Context, name string, rng *rand.Rand) {
 	for n := 0; ctx.Err() == nil; n++ {
 		job, day := w.job(rng), w.day(rng)
+		if a := w.asked.Load(); a != nil && rng.IntN(2) == 0 { // most often where something is about to change
+			job, day = a.Job, a.Day
+		}
 		o := object{"reader": name, "n": n, "job": job, "day": day.String()}
 		rows, err := w.sql(ctx, fmt.Sprintf("SELECT * FROM daybreak.diffs_current WHERE job = '%s' AND biz_date = '%s' ORDER BY diff_id", job, day))
 		if err == nil {

@@ -63,6 +63,7 @@ type world struct {
 	books    *books
 	rng      *dice
 	tally    *tally
+	asked    atomic.Pointer[sheetID] // the day of the newest replay
 
 	spawn    func(*exec.Cmd) error
 	plans    []serverPlan

@@ -70,11 +70,11 @@ func (j Job) Reconcile(dir string, first time.Time, n int) ([]Outcome, error) {
 	var days []Day
 	for i := range n {
 		at := first.AddDate(0, 0, i)
-		l, err := j.Ledger.read(dir, at)
+		l, err := j.Ledger.Read(dir, at)
 		if err != nil {
 			return nil, err
 		}
-		c, err := j.Channel.read(dir, at)
+		c, err := j.Channel.Read(dir, at)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,8 @@ func (j Job) Reconcile(dir string, first time.Time, n int) ([]Outcome, error) {
 	return j.Rules.Compare(days), nil
 }
 
-func (f Form) read(dir string, day time.Time) ([]Entry, error) {
+// Read reads the file of one day.
+func (f Form) Read(dir string, day time.Time) ([]Entry, error) {
 	path := filepath.Join(dir, filepath.FromSlash(day.Format(f.Path)))
 	file, err := os.Open(path)
 	if err != nil {
