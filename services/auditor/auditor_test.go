@@ -119,6 +119,36 @@ func TestSourceChangesToAndFro(t *testing.T) {
 	}
 }
 
+// Between two looks a nudge was of use and the day was lost, or failed, or its file was put back, once more: that is
+// another case and not a nudge in vain, although the day looks the same.
+func TestCureThatNobodySawIsACure(t *testing.T) {
+	b := setupDays(t, 3, func(j *source.Job) { j.Order, j.CarryDays = model.Independent, 0 })
+	a := b.auditor()
+	was := b.books.entries[model.Ledger][b.days[2]]
+	fail := func(w *model.Watermark) { w.Status, w.Error, w.Sources = model.Failed, "disk", "other" }
+	spoil := func() {
+		b.forget(b.days[0])
+		b.save(b.days[1], fail)
+		b.books.change(func() { b.books.entries[model.Ledger][b.days[2]] = was[:3] })
+		b.clock.Advance(20 * time.Minute)
+	}
+	want := []string{"missing 0 nudged", "failed 1 nudged", "source-changed 2 nudged"}
+	spoil()
+	require.Equal(t, want, b.found(a))
+	require.Len(t, b.nudges(), 3)
+	for _, d := range b.days {
+		b.compute(d)
+	}
+	b.books.change(func() { b.books.entries[model.Ledger][b.days[2]] = was[:2] })
+	b.compute(b.days[2])
+	spoil()
+	require.Equal(t, want, b.found(a))
+	require.Len(t, b.nudges(), 6)
+	b.clock.Advance(20 * time.Minute)
+	require.Equal(t, []string{"missing 0 escalated", "failed 1 escalated", "source-changed 2 escalated"}, b.found(a))
+	require.Len(t, b.nudges(), 6)
+}
+
 func TestAcceptedDifferenceIsNoFinding(t *testing.T) {
 	b := setupDays(t, 2, func(j *source.Job) {
 		j.Audit.Count = 1

@@ -11,4 +11,7 @@ var (
 
 	// errMoved says that a source was being written while it was counted: it is counted again in the next pass.
 	errMoved = errors.New("the source changed while it was counted")
+
+	// errTablesUnread says that a day that is missing or failed cannot be told from one that was done meanwhile.
+	errTablesUnread = errors.New("the result tables could not be read")
 )

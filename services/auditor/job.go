@@ -265,7 +265,11 @@ func (r *round) standing(ctx context.Context, day model.Day) (standing, error) {
 	if e, ok := r.open[keyOf(r.job.Name, day, model.AuditStuck)]; ok {
 		v.stuck = e.Seen
 	}
+	v.last = r.newest[day].runID
 	mark, begun := r.marks[day]
+	if r.newest == nil && (!begun && r.has(day, model.AuditMissing) || mark.Status == model.Failed && r.has(day, model.AuditFailed)) {
+		return v, errTablesUnread // whether it was done meanwhile is not known
+	}
 	if !begun {
 		return v, nil
 	}

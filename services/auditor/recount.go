@@ -127,7 +127,7 @@ func (a *Auditor) recount(ctx context.Context, job source.Job, day model.Day, c 
 			}
 			if len(diff) > 0 {
 				found = append(found, diff...)
-				evidence = append(evidence, string(side), now.totals.String(), now.digest)
+				evidence = append(evidence, string(side), now.totals.String(), now.digest, sealed.Totals.String(), sealed.Digest)
 			}
 		}
 	}

@@ -33,6 +33,7 @@ type standing struct {
 	live      string           // fingerprint of the sources now, for a FAILED day
 	first     bool             // no earlier day inside the cap is unfinished
 	blocker   *model.Day       // otherwise the earliest of them
+	last      string           // run of the committed version, "" when there is none
 	settled   bool             // due, and the day before finished, for longer than the settling time
 }
 
@@ -47,7 +48,7 @@ func judgeStanding(job model.Job, v standing, now time.Time) *look {
 		l.status = statusMissing
 		l.clean(dayKinds...)
 		l.saw(sighting{
-			kind: model.AuditMissing, seen: "absent", remedy: byNudge, cause: model.CauseNudge,
+			kind: model.AuditMissing, seen: absent(v.last), remedy: byNudge, cause: model.CauseNudge,
 			detail: fmt.Sprintf("due since %s and nobody has begun", job.DueAt(v.day).Format(time.RFC3339)),
 		})
 		return l
@@ -66,6 +67,14 @@ func judgeStanding(job model.Job, v standing, now time.Time) *look {
 	return l
 }
 
+// absent is the evidence that nobody has begun. A day that was done meanwhile and is absent again is another case.
+func absent(run string) string {
+	if run == "" {
+		return "absent"
+	}
+	return "absent-since-" + run
+}
+
 func judgeUnfinished(job model.Job, v standing, now time.Time) (string, sighting) {
 	switch {
 	case v.reclaimed || v.mark.Status == model.Failed && v.stuck != "" && v.stuck == v.mark.RunID:
@@ -81,10 +90,11 @@ func judgeUnfinished(job model.Job, v standing, now time.Time) (string, sighting
 	return statusFailed, judgeFailed(v)
 }
 
-// judgeFailed nudges a failed day unless its sources are still those that it failed on.
+// judgeFailed nudges a failed day unless its sources are still those that it failed on. One that was done meanwhile and
+// failed again is another case.
 func judgeFailed(v standing) sighting {
 	s := sighting{
-		kind: model.AuditFailed, seen: shortHash(v.live), remedy: byNudge, cause: model.CauseNudge,
+		kind: model.AuditFailed, seen: shortHash(v.live, v.last), remedy: byNudge, cause: model.CauseNudge,
 		detail: fmt.Sprintf("attempt %d: %s", v.mark.Attempt, v.mark.Error),
 	}
 	if v.live == v.mark.Sources && v.mark.Lasting {
