@@ -327,6 +327,7 @@ func TestDisasters(t *testing.T) {
 	t.Run("beyond the cap tables older", h.beyondTheCapTablesOlder)
 	t.Run("files moved away", h.filesMovedAway)
 	t.Run("floor fixed too late", h.floorFixedTooLate)
+	t.Run("streams backed up while services ran", h.streamsBackedUpWhileServicesRan)
 	t.Run("both from one backup", h.bothFromOneBackup)
 	t.Run("review after NATS came back older", h.reviewAfterNATSCameBackOlder)
 }
