@@ -29,6 +29,19 @@ function wide(answer) {
 
 const seriesOf = (answers) => answers.flatMap((a) => (a.kind === 'clickhouse' ? wide(a) : a.series ?? []));
 
+// nice puts the ticks of bytes at round numbers of bytes, and shows a share of the whole.
+function nice(list, d) {
+  if (d.unit === 'percentunit') return { max: 1, interval: 0.25 };
+  if (d.unit !== 'bytes') return {};
+  const top = Math.max(1, ...list.flatMap((s) => s.points.map((p) => p[1])));
+  const interval = 2 ** Math.ceil(Math.log2(top / 4));
+  return { interval, max: Math.ceil(top / interval) * interval };
+}
+
+// span is the time that was watched: all lines are drawn over it.
+const watched = data.answers.filter((a) => a.kind === 'prometheus').flatMap((a) => (a.series ?? []).flatMap((s) => s.points.map((p) => p[0])));
+const span = [watched.reduce((a, b) => Math.min(a, b)), watched.reduce((a, b) => Math.max(a, b))];
+
 function chart(panel, answers, w, h) {
   const d = panel.fieldConfig.defaults;
   const list = seriesOf(answers).sort((a, b) => a.name.localeCompare(b.name));
@@ -41,12 +54,12 @@ function chart(panel, answers, w, h) {
   c.setOption({
     animation: false,
     color: list.map((s, i) => paint(s.name, i)),
-    grid: { left: 8, right: 12, top: 10, bottom: Math.min(3, rows) * 18 + 8, containLabel: true },
+    grid: { left: 8, right: asBars ? 12 : 30, top: 10, bottom: Math.min(3, rows) * 18 + 8, containLabel: true },
     legend: { bottom: 0, left: 4, type: 'plain', itemWidth: 12, itemHeight: 4, itemGap: 22, icon: 'rect', textStyle: { color: '#ccccdc', fontSize: 11 } },
     xAxis: asBars
       ? { type: 'category', data: times.map(label), axisLabel: { color: '#9fa0a8', fontSize: 11 }, axisTick: { show: false }, axisLine: { lineStyle: { color: '#35383e' } } }
-      : { type: 'time', axisLabel: { color: '#9fa0a8', fontSize: 11, hideOverlap: true, formatter: label }, splitNumber: 4, axisLine: { lineStyle: { color: '#35383e' } } },
-    yAxis: { type: 'value', min: (v) => Math.min(0, v.min), minInterval: d.unit === 'short' ? 1 : 0, splitNumber: 4, axisLabel: { color: '#9fa0a8', fontSize: 11, formatter: (v) => format(v, d.unit) }, splitLine: { lineStyle: { color: '#2a2d33' } } },
+      : { type: 'time', min: span[0], max: span[1], axisLabel: { color: '#9fa0a8', fontSize: 11, hideOverlap: true, formatter: label }, splitNumber: 4, axisLine: { lineStyle: { color: '#35383e' } } },
+    yAxis: { type: 'value', min: (v) => Math.min(0, v.min), ...nice(list, d), minInterval: d.unit === 'short' ? 1 : 0, splitNumber: 4, axisLabel: { color: '#9fa0a8', fontSize: 11, formatter: (v) => format(v, d.unit) }, splitLine: { lineStyle: { color: '#2a2d33' } } },
     series: list.map((s) => {
       const at = new Map(s.points);
       return asBars

@@ -35,9 +35,8 @@ export function format(v, unit) {
   if (v === null || v === undefined || Number.isNaN(v)) return '–';
   switch (unit) {
     case 'bytes': return short(v, 1024, [' B', ' KiB', ' MiB', ' GiB', ' TiB']);
-    case 'percentunit': return (v * 100).toFixed(v < 0.1 ? 2 : 0) + ' %';
+    case 'percentunit': return (v * 100).toFixed(1) + ' %';
     case 'cps': return short(v, 1000, ['', ' K']) + ' /s';
-    case 'bool_on_off': return v ? 'On' : 'Off';
     case 'time:YYYY-MM-DD': return new Date(v).toISOString().slice(0, 10);
     case 's': {
       const a = Math.abs(v);
@@ -61,7 +60,7 @@ export function stats(panel, list, w, h) {
   return svg(w, h, list.map((s, i) => {
     const [x, y] = across ? [i * tw, 0] : [0, i * th];
     const v = last(s);
-    const value = format(v, d.unit);
+    const value = d.mappings?.[0]?.options[String(v)]?.text ?? format(v, d.unit);
     const size = Math.max(12, Math.min(30, (tw - 12) / (value.length * 0.62), th * 0.45));
     const ink = '#111217';
     const over = panel.fieldConfig.overrides.find((o) => o.matcher.id === 'byRegexp' && new RegExp(o.matcher.options.slice(1, -1)).test(s.name));
@@ -78,12 +77,12 @@ export function bars(panel, list, w, h) {
   const shown = [...list].slice(0, room);
   const top = d.max ?? Math.max(1e-9, ...list.map(last));
   const names = Math.min(w * 0.42, Math.max(...shown.map((s) => s.name.length)) * 7.2 + 10);
-  const step = Math.min(30, h / shown.length);
+  const step = Math.min(44, h / shown.length);
   return svg(w, h, shown.map((s, i) => {
     const y = i * step;
     const v = last(s);
     const full = w - names - 80;
-    const c = d.color?.mode === 'thresholds' ? colourOf(v, d.thresholds) : paint(s.name, i);
+    const c = d.color?.mode === 'thresholds' ? colourOf(v, d.thresholds) : colours[d.color?.fixedColor] ?? paint(s.name, i);
     return text(0, y + step / 2 + 4, s.name, { max: names, size: 12 }) +
       `<rect x="${names}" y="${y + 3}" width="${full}" height="${step - 6}" fill="#22252b"/>` +
       `<rect x="${names}" y="${y + 3}" width="${Math.max(1, (full * v) / top)}" height="${step - 6}" fill="${c}"/>` +
@@ -120,7 +119,7 @@ export function calendar(answer, states, w, h) {
   const days = [...new Set(rows.map((r) => r[0].slice(0, 10)))].sort();
   const jobs = [...new Set(rows.map((r) => r[1]))].sort();
   const [left, foot] = [70, 44];
-  const [cw, ch] = [(w - left) / days.length, Math.min(44, (h - foot) / jobs.length)];
+  const [cw, ch] = [(w - left) / days.length, (h - foot) / jobs.length];
   let out = '';
   jobs.forEach((j, y) => { out += text(left - 8, y * ch + ch / 2 + 4, j, { anchor: 'end', size: 12 }); });
   for (const [time, job, state] of rows) {

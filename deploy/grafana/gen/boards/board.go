@@ -25,10 +25,11 @@ type Panel struct {
 	Title string
 	Text  string // what it shows and when to worry
 	Look  look
-	Unit  string // of Grafana
-	W, H  uint32 // in cells of Grafana's grid, 24 to a row
-	Steps []step // colours by value
-	Usual string // names of series, joined by |, whose values above 0 are no alarm
+	Unit  string  // of Grafana
+	W, H  uint32  // in cells of Grafana's grid, 24 to a row
+	Steps []step  // colours by value
+	Words []State // what single values are called
+	Usual string  // names of series, joined by |, whose values above 0 are no alarm
 
 	at dashboard.GridPos
 }
@@ -98,6 +99,12 @@ func (b Board) panel(id uint32) (*dashboard.Panel, error) {
 	}
 	f := &out.FieldConfig.Defaults
 	f.Unit = &p.Unit
+	if p.Unit == unitShare {
+		f.Decimals = ptr(1.0)
+	}
+	if p.Words != nil {
+		f.Mappings = mapping(p.Words)
+	}
 	p.Look.dress(out, f)
 	p.colour(f)
 	return out, nil
@@ -115,9 +122,11 @@ func targets(queries []Query) []variants.Dataquery {
 func (p Panel) colour(f *dashboard.FieldConfig) {
 	switch {
 	case p.Look == lookCalendar:
-		f.Mappings = stateMapping()
+		f.Mappings = mapping(States)
 		f.Color = &dashboard.FieldColor{Mode: dashboard.FieldColorModeIdThresholds}
 		f.Thresholds = thresholds([]step{{colour: "text"}})
+	case p.Look == lookGauges && len(p.Steps) == 0: // the length says it; colours would suggest an order of worth
+		f.Color = &dashboard.FieldColor{Mode: dashboard.FieldColorModeIdFixed, FixedColor: ptr("blue")}
 	case len(p.Steps) > 0:
 		f.Color = &dashboard.FieldColor{Mode: dashboard.FieldColorModeIdThresholds}
 		f.Thresholds = thresholds(p.Steps)
@@ -152,6 +161,9 @@ func overrides(queries []Query) []dashboard.DashboardFieldConfigSourceOverrides 
 	}
 	for _, c := range queries[0].Columns {
 		var props []dashboard.DynamicConfigValue
+		if c.Class == Money { // text stands left by itself
+			props = append(props, dashboard.DynamicConfigValue{Id: "custom.align", Value: "right"})
+		}
 		if c.Class == Time {
 			props = append(props, dashboard.DynamicConfigValue{Id: "unit", Value: "dateTimeAsIso"})
 		}

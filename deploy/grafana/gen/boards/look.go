@@ -110,7 +110,7 @@ func thresholds(steps []step) *dashboard.ThresholdsConfig {
 	return out
 }
 
-// State is one value of a calendar: what it is called and drawn in. The words stand in tooltip and legend, so that
+// State is one value: what it is called and drawn in. The words stand in tooltip and legend, so that
 // nobody has to tell the colours apart.
 type State struct{ Value, Word, Colour string }
 
@@ -119,9 +119,9 @@ var States = []State{
 	{"0", "clean", "green"}, {"1", "open diffs", "yellow"}, {"2", "late", "blue"}, {"3", "in doubt", "orange"}, {"4", "failed", "red"},
 }
 
-func stateMapping() []dashboard.ValueMapping {
+func mapping(words []State) []dashboard.ValueMapping {
 	m := dashboard.NewValueMap()
-	for i, s := range States {
+	for i, s := range words {
 		m.Options[s.Value] = dashboard.ValueMappingResult{Text: ptr(s.Word), Color: ptr(s.Colour), Index: ptr(int32(i))}
 	}
 	return []dashboard.ValueMapping{{ValueMap: m}}

@@ -9,7 +9,6 @@ const (
 	unitBytes   = "bytes"
 	unitShare   = "percentunit"
 	unitRate    = "cps" // per second
-	unitBool    = "bool_on_off"
 )
 
 var (

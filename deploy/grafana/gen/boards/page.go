@@ -25,7 +25,9 @@ Go (` + "`go run .` in [deploy/grafana/gen](../deploy/grafana/gen)" + `), which 
 The pictures are previews and not Grafana: drawn from what the same queries answered over a made-up book in which a file is
 broken, one is late, one vanished after it was reconciled, and somebody has reviewed three diffs. A test runs every query
 on the real engines and fails on an error or an empty answer:
-` + "`go test ./live` in deploy/grafana/gen" + `.
+` + "`go test ./live` in deploy/grafana/gen" + `. Another asks every query over HTTP of a Prometheus that scraped two tickers, three
+recons and two auditors on three NATS servers: ` + "`go test -run Panel .` in deploy/prometheus/fire" + `. The files are held against the types
+that Grafana publishes: ` + "`npm install && npm run check` in deploy/grafana/schema" + `.
 `
 
 // Page is docs/dashboards.md: every panel, what it shows and when to worry.

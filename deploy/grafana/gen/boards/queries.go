@@ -49,12 +49,17 @@ ORDER BY time, kind`
 
 	// inDoubt adds up, exactly, by how much the sides of the open diffs differ.
 	inDoubt = `
-SELECT job, a.currency AS currency, count() AS diffs, uniqExact(biz_date) AS days, toString(min(biz_date)) AS oldest,
-    toString(sum(toDecimal256(a.ledger, 8))) AS ledger, toString(sum(toDecimal256(a.channel, 8))) AS channel, toString(sum(` + difference + `)) AS differ_by
-FROM diffs_current
-ARRAY JOIN amounts AS a
-WHERE state = 'open' AND a.currency IN (${currency:singlequote}) AND ` + days + `
-GROUP BY job, currency
+SELECT job, currency, diffs, days, oldest,
+    exact(ledger_sum) AS ledger, exact(channel_sum) AS channel, exact(differ_sum) AS differ_by
+FROM
+(
+    SELECT job, a.currency AS currency, count() AS diffs, uniqExact(biz_date) AS days, toString(min(biz_date)) AS oldest,
+        sum(toDecimal256(a.ledger, 8)) AS ledger_sum, sum(toDecimal256(a.channel, 8)) AS channel_sum, sum(` + difference + `) AS differ_sum
+    FROM diffs_current
+    ARRAY JOIN amounts AS a
+    WHERE state = 'open' AND a.currency IN (${currency:singlequote}) AND ` + days + `
+    GROUP BY job, currency
+)
 ORDER BY job, currency`
 
 	// jobs is one row per job of what is committed.
@@ -111,7 +116,7 @@ ORDER BY time`
 
 	// pool is who still waits for a counterpart after the newest committed day of the range.
 	pool = `
-SELECT side, currency, toString(origin_date) AS since_day, count() AS entries, toString(sum(toDecimal256(amount, 8))) AS amount
+SELECT side, currency, toString(origin_date) AS since_day, count() AS entries, exact(sum(toDecimal256(carried_current.amount, 8))) AS amount
 FROM carried_current
 WHERE currency IN (${currency:singlequote}) AND ` + days + `
     AND biz_date = (SELECT max(biz_date) FROM batches WHERE ` + days + `)
@@ -120,8 +125,8 @@ ORDER BY since_day, side, currency`
 
 	// largest are the open diffs that move the most money. NULL amounts: several currencies, so no single figure.
 	largest = `
-SELECT toString(biz_date) AS day, kind, key, if(length(amounts) = 1, amounts[1].currency, 'mixed') AS currency, ifNull(toString(ledger_amount), '') AS ledger,
-    ifNull(toString(channel_amount), '') AS channel, ifNull(toString(delta), '') AS differ_by, review, diff_id
+SELECT toString(biz_date) AS day, kind, key, if(length(amounts) = 1, amounts[1].currency, 'mixed') AS currency, ifNull(exact(ledger_amount), '') AS ledger,
+    ifNull(exact(channel_amount), '') AS channel, ifNull(exact(delta), '') AS differ_by, review, diff_id
 FROM diffs_current
 WHERE state = 'open' AND hasAny(amounts.currency, [${currency:singlequote}]) AND ` + days + `
 ORDER BY abs(ifNull(delta, 0)) DESC, day DESC
@@ -129,7 +134,7 @@ LIMIT 100`
 
 	// reviews are the diffs that somebody has worked on. Figures that changed after a review was closed need another look.
 	reviews = `
-SELECT toString(biz_date) AS day, kind, key, ifNull(toString(delta), '') AS differ_by, review,
+SELECT toString(biz_date) AS day, kind, key, ifNull(exact(delta), '') AS differ_by, review,
     if(changed_after_review, 'yes', '') AS changed_since, review_by AS by, review_at AS at, review_note AS note
 FROM diffs_current
 WHERE review != 'none' AND ` + days + `
@@ -160,7 +165,7 @@ var Queries = []Query{
 	prom("overview/looked", `time() - max by (job) (daybreak_audit_last_success_timestamp_seconds{job=~"$job"})`, "{{job}}"),
 	sql("overview/calendar", state, columns(Time, "time"), columns(Text, "job"), columns(Number, "state")),
 	sql("overview/kinds", openByKind, columns(Time, "time"), columns(Text, "kind"), columns(Number, "diffs")),
-	sql("overview/in_doubt", inDoubt, columns(Text, "job", "currency"), columns(Number, "diffs", "days"), columns(Text, "oldest", "ledger", "channel", "differ_by")),
+	sql("overview/in_doubt", exacts(inDoubt), columns(Text, "job", "currency"), columns(Number, "diffs", "days"), columns(Text, "oldest"), columns(Money, "ledger", "channel", "differ_by")),
 	prom("overview/amounts", `sum by (job, currency) (max by (job, kind, currency) (daybreak_open_diffs_amount{job=~"$job",currency=~"$currency"}))`, "{{job}} {{currency}}"),
 	prom("overview/backlog", `sum by (age) (max by (job, state, age) (daybreak_review_backlog{job=~"$job"}))`, "{{age}}").now(),
 	sql("overview/jobs", jobs, columns(Text, "job", "first_day", "last_day"),
@@ -175,16 +180,17 @@ var Queries = []Query{
 	sql("job/calendar", state, columns(Time, "time"), columns(Text, "job"), columns(Number, "state")),
 	sql("job/sources", sources, columns(Time, "time"), columns(Number, "ledger", "channel")),
 	sql("job/results", places(results), columns(Time, "time"), columns(Number, "matched", "different", "handed_on")),
-	sql("job/money", places(money), columns(Text, "day", "side", "currency", "pulled", "taken_over", "matched", "different", "handed_on", "balanced")),
+	sql("job/money", places(money), columns(Text, "day", "side", "currency"),
+		columns(Money, "pulled", "taken_over", "matched", "different", "handed_on"), columns(Text, "balanced")),
 	sql("job/kinds", openByKind, columns(Time, "time"), columns(Text, "kind"), columns(Number, "diffs")),
 	prom("job/amounts", `max by (kind, currency) (daybreak_open_diffs_amount{job="$job",currency=~"$currency"}) > 0`, "{{kind}} {{currency}}").now(),
 	prom("job/phases", `histogram_quantile(0.9, sum by (phase, le) (rate(daybreak_phase_duration_seconds_bucket{job="$job"}[$__rate_interval])))`, "{{phase}}"),
 	prom("job/runs", `sum by (outcome) (increase(daybreak_runs_total{job="$job"}[$__rate_interval]))`, "{{outcome}}"),
 	sql("job/carried", carried, columns(Time, "time"), columns(Number, "taken_over", "handed_on")),
-	sql("job/pool", pool, columns(Text, "side", "currency", "since_day"), columns(Number, "entries"), columns(Text, "amount")),
+	sql("job/pool", exacts(pool), columns(Text, "side", "currency", "since_day"), columns(Number, "entries"), columns(Money, "amount")),
 	prom("job/backlog", `max by (state, age) (daybreak_review_backlog{job="$job"}) > 0`, "{{state}} {{age}}").now(),
-	sql("job/largest", largest, columns(Text, "day", "kind", "key", "currency", "ledger", "channel", "differ_by", "review", "diff_id")),
-	sql("job/reviews", reviews, columns(Text, "day", "kind", "key", "differ_by", "review", "changed_since", "by"), columns(Time, "at"), columns(Text, "note")),
+	sql("job/largest", exacts(largest), columns(Text, "day", "kind", "key", "currency"), columns(Money, "ledger", "channel", "differ_by"), columns(Text, "review", "diff_id")),
+	sql("job/reviews", exacts(reviews), columns(Text, "day", "kind", "key"), columns(Money, "differ_by"), columns(Text, "review", "changed_since", "by"), columns(Time, "at"), columns(Text, "note")),
 	sql("job/days", daysOfJob, columns(Text, "day"), columns(Number, "version"), columns(Text, "cause"), columns(Time, "committed_at"),
 		columns(Number, "ledger", "channel", "open_diffs", "carried_in", "carried_out")),
 	sql("job/findings", findings, columns(Text, "job", "day", "finding", "status"), columns(Time, "since", "seen"), columns(Text, "detail")),
@@ -199,9 +205,8 @@ var Queries = []Query{
 	prom("pipeline/stream_fill", `max by (stream) (daybreak_stream_bytes) / max by (stream) (daybreak_stream_limit_bytes)`, "{{stream}}").now(),
 	prom("pipeline/stream_bytes", `max by (stream) (daybreak_stream_bytes)`, "{{stream}}"),
 	prom("pipeline/stream_messages", `max by (stream) (daybreak_stream_messages)`, "{{stream}}"),
-	prom("pipeline/storage", `max(daybreak_jetstream_storage_bytes)`, "JetStream, used"),
-	prom("pipeline/storage", `max(daybreak_jetstream_storage_limit_bytes)`, "JetStream, limit"),
-	prom("pipeline/storage", `min(daybreak_store_disk_free_bytes)`, "ClickHouse, free"),
+	prom("pipeline/space", `min(daybreak_store_disk_free_bytes / daybreak_store_disk_size_bytes)`, "ClickHouse, fullest disk"),
+	prom("pipeline/space", `clamp_min(1 - max(daybreak_jetstream_storage_bytes / daybreak_jetstream_storage_limit_bytes), 0)`, "JetStream, quota"),
 	prom("pipeline/pending", `max by (stream, consumer) (daybreak_consumer_pending_messages)`, "{{consumer}} of {{stream}}: to come"),
 	prom("pipeline/pending", `max by (stream, consumer) (daybreak_consumer_ack_pending_messages)`, "{{consumer}} of {{stream}}: in work or waiting"),
 	prom("pipeline/published", `sum by (service) (rate(daybreak_bus_published_total[$__rate_interval]))`, "{{service}}"),

@@ -16,7 +16,8 @@ type Class string
 const (
 	Time   Class = "time"   // DateTime or DateTime64: the axis of a plot, or an instant in a table
 	Number Class = "number" // drawn or compared as a number; never exact money
-	Text   Class = "text"   // names, days and exact money
+	Text   Class = "text"   // names and days
+	Money  Class = "money"  // exact money, as text
 )
 
 // Column is one column that a panel relies on.

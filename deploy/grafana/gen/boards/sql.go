@@ -1,6 +1,9 @@
 package boards
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 func prom(panel, expr, legend string) Query {
 	return Query{Panel: panel, Kind: Prometheus, Text: expr, Legend: legend}
@@ -16,6 +19,18 @@ func sql(panel, text string, parts ...[]Column) Query {
 	return Query{Panel: panel, Kind: ClickHouse, Text: strings.TrimSpace(text), Columns: join(parts...)}
 }
 
+// exact writes an amount with all its digits, and with two at least, so that amounts below each other can be compared.
+func exact(amount string) string {
+	return "if(" + amount + " = round(" + amount + ", 2), toDecimalString(" + amount + ", 2), toString(" + amount + "))"
+}
+
+var exactly = regexp.MustCompile(`exact\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)`)
+
+// exacts writes out exact(x) of a statement.
+func exacts(text string) string {
+	return exactly.ReplaceAllStringFunc(text, func(m string) string { return exact(exactly.FindStringSubmatch(m)[1]) })
+}
+
 // places writes out place('x') and amount('x') of a statement: the count of entries of both sides that a balance puts in
 // a place, and the exact amount of one side and currency in it. The balance is JSON whose amounts are text, so nothing
 // becomes a float on the way.
@@ -26,7 +41,7 @@ func places(text string) string {
 		}
 		text = strings.ReplaceAll(text, "place('"+place+"')", of("ledger")+" + "+of("channel"))
 		amount := "JSONExtractString(balance, side, '" + place + "', currency, 'amount')"
-		text = strings.ReplaceAll(text, "amount('"+place+"')", "if("+amount+" = '', '0', "+amount+")")
+		text = strings.ReplaceAll(text, "amount('"+place+"')", exact("toDecimal256(if("+amount+" = '', '0', "+amount+"), 8)"))
 	}
 	return text
 }

@@ -193,7 +193,10 @@ func (w *world) harm() {
 	}
 	w.until(`sum(daybreak_findings_escalated{finding="source-changed"}) == 1 and on() max(daybreak_stream_messages{stream="DEAD"}) == 1
 		and on() sum(daybreak_review_backlog{state="investigating"}) == 1`)
-	w.until(`count(count_over_time(daybreak_build_info[1m]) > 3)`)
+	w.until(`min_over_time(sum(daybreak_findings_escalated{finding="source-changed"})[8s:1s]) == 1`) // every panel knows of it
+	if *answersFile != "" {
+		w.until(`count(count_over_time(daybreak_build_info[10m]) > 150)`) // a picture of less than that shows the start only
+	}
 }
 
 func (w *world) review(diff []any, to, note string) {
