@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 // fault is one kind of disturbance. do returns what it was done to, and may go on in the background: it calls done when
@@ -86,14 +88,14 @@ func (w *world) injectFaults(ctx context.Context) {
 			return
 		case <-time.After(pause):
 		}
-		f := bag[w.rng.n(len(bag))]
-		if len(first) > 0 {
+		f, owed := bag[w.rng.n(len(bag))], len(first) > 0 && w.rng.n(4) > 0
+		if owed {
 			f = first[0]
 		}
 		done := pending.Done
 		if f.server {
 			if !servers.TryLock() {
-				if len(first) > 0 {
+				if owed {
 					first = append(first[1:], f)
 				}
 				continue
@@ -102,7 +104,7 @@ func (w *world) injectFaults(ctx context.Context) {
 		}
 		pending.Add(1)
 		ok := w.inject(f, sync.OnceFunc(done))
-		if len(first) > 0 { // what could not be done now is tried again
+		if owed { // what could not be done now is tried again
 			first = first[1:]
 			if !ok {
 				first = append(first, f)
@@ -178,10 +180,10 @@ func pauseMajority(w *world, done func()) (string, time.Duration, error) {
 }
 
 // stepDown asks a leader to resign; nobody answers while there is none.
-func (w *world) stepDown(subject string) error {
+func stepDown(nc *nats.Conn, subject string) error {
 	var last error
 	for range 3 {
-		m, err := w.nc.Request("$JS.API."+subject, nil, time.Second)
+		m, err := nc.Request("$JS.API."+subject, nil, time.Second)
 		if err == nil && strings.Contains(string(m.Data), `"success":true`) {
 			return nil
 		}
@@ -197,7 +199,7 @@ var streams = []string{"DAYS", "DIFFS", "AUDIT", "DEAD", bucketStream, bucketStr
 func streamLeader(w *world, done func()) (string, time.Duration, error) {
 	defer done()
 	name := streams[w.rng.n(len(streams))]
-	return name, 0, w.stepDown("STREAM.LEADER.STEPDOWN." + name)
+	return name, 0, stepDown(w.nc, "STREAM.LEADER.STEPDOWN." + name)
 }
 
 func consumerLeader(w *world, done func()) (string, time.Duration, error) {
@@ -210,14 +212,14 @@ func consumerLeader(w *world, done func()) (string, time.Duration, error) {
 	}
 	names := s.ConsumerNames(ctx)
 	for name := range names.Name() {
-		return name, 0, w.stepDown("CONSUMER.LEADER.STEPDOWN.DAYS." + name)
+		return name, 0, stepDown(w.nc, "CONSUMER.LEADER.STEPDOWN.DAYS." + name)
 	}
 	return "DAYS", 0, errors.Join(names.Err(), errors.New("no consumer"))
 }
 
 func clusterLeader(w *world, done func()) (string, time.Duration, error) {
 	defer done()
-	return "cluster", 0, w.stepDown("META.LEADER.STEPDOWN")
+	return "cluster", 0, stepDown(w.sys, "META.LEADER.STEPDOWN")
 }
 
 // engineChild is the process that runs the engine, below the one that minds it.

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -25,27 +24,38 @@ type serverPlan struct {
 	Peers                 []int
 }
 
+// config is the server's own. Clients must not learn of the servers themselves: they would go around their proxies. The limits
+// of streams are reservations, so the server claims more than there is.
+func (p serverPlan) config() string {
+	var routes []string
+	for _, port := range p.Peers {
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", port))
+	}
+	return fmt.Sprintf(`server_name: %s
+listen: 127.0.0.1:%d
+http: 127.0.0.1:%d
+jetstream { store_dir: %q, max_file_store: 64GB, max_memory_store: 64MB }
+cluster { name: chaos, listen: 127.0.0.1:%d, no_advertise: true, routes: [ %s ] }
+accounts {
+  SYS { users: [ { user: %s, password: %s } ] }
+  APP { jetstream: enabled, users: [ { user: app, password: app } ] }
+}
+system_account: SYS
+no_auth_user: app
+`, p.Name, p.Client, p.Monitor, p.Store, p.Peer, strings.Join(routes, ", "), sysUser, sysUser)
+}
+
+// sysUser may send the leader of the cluster away.
+const sysUser = "sys"
+
 // runServer is a NATS server until it is told to end.
 func runServer(file string) int {
-	var p serverPlan
-	text, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(text, &p)
-	}
+	o, err := server.ProcessConfigFile(file)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	o := &server.Options{
-		ServerName: p.Name, Host: "127.0.0.1", Port: p.Client, HTTPHost: "127.0.0.1", HTTPPort: p.Monitor,
-		JetStream: true, StoreDir: p.Store, JetStreamMaxStore: 64 << 30, JetStreamMaxMemory: 64 << 20, // limits of streams are reservations
-		// Clients must not learn of the servers themselves: they would go around their proxies.
-		Cluster: server.ClusterOpts{Name: "chaos", Host: "127.0.0.1", Port: p.Peer, NoAdvertise: true},
-		NoSigs:  true,
-	}
-	for _, port := range p.Peers {
-		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprint("127.0.0.1:", port)})
-	}
+	o.NoSigs = true
 	s, err := server.NewServer(o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -87,10 +97,6 @@ func (p serverPlan) well() bool {
 }
 
 func (p serverPlan) write(dir string) (string, error) {
-	text, err := json.Marshal(p)
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, p.Name+".json")
-	return file, os.WriteFile(file, text, 0o600)
+	file := filepath.Join(dir, p.Name+".conf")
+	return file, os.WriteFile(file, []byte(p.config()), 0o600)
 }

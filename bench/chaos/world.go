@@ -75,6 +75,7 @@ type world struct {
 	closers  []func()
 
 	nc  *nats.Conn
+	sys *nats.Conn // to the system account
 	js  jetstream.JetStream
 	log *controlLog
 }
@@ -303,6 +304,9 @@ func (w *world) layOut(ctx context.Context) error {
 	if w.nc, err = nats.Connect(w.serverURLs(), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond)); err != nil {
 		return err
 	}
+	if w.sys, err = nats.Connect(w.serverURLs(), nats.UserInfo(sysUser, sysUser), nats.MaxReconnects(-1), nats.ReconnectWait(200*time.Millisecond)); err != nil {
+		return err
+	}
 	if w.js, err = jetstream.New(w.nc); err != nil {
 		return err
 	}
@@ -369,8 +373,10 @@ func (w *world) command(ctx context.Context, clock bool, args ...string) (out st
 
 // close ends whatever is left; the engines end last.
 func (w *world) close() {
-	if w.nc != nil {
-		w.nc.Close()
+	for _, nc := range []*nats.Conn{w.nc, w.sys} {
+		if nc != nil {
+			nc.Close()
+		}
 	}
 	if w.log != nil {
 		w.log.close()
