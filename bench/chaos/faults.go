@@ -199,7 +199,7 @@ var streams = []string{"DAYS", "DIFFS", "AUDIT", "DEAD", bucketStream, bucketStr
 func streamLeader(w *world, done func()) (string, time.Duration, error) {
 	defer done()
 	name := streams[w.rng.n(len(streams))]
-	return name, 0, stepDown(w.nc, "STREAM.LEADER.STEPDOWN." + name)
+	return name, 0, stepDown(w.nc, "STREAM.LEADER.STEPDOWN."+name)
 }
 
 func consumerLeader(w *world, done func()) (string, time.Duration, error) {
@@ -212,7 +212,7 @@ func consumerLeader(w *world, done func()) (string, time.Duration, error) {
 	}
 	names := s.ConsumerNames(ctx)
 	for name := range names.Name() {
-		return name, 0, stepDown(w.nc, "CONSUMER.LEADER.STEPDOWN.DAYS." + name)
+		return name, 0, stepDown(w.nc, "CONSUMER.LEADER.STEPDOWN.DAYS."+name)
 	}
 	return "DAYS", 0, errors.Join(names.Err(), errors.New("no consumer"))
 }
