@@ -66,6 +66,7 @@ func startAlertmanager(t *testing.T, hook string) string {
 // alert is one alert as a webhook gets it.
 type alert struct {
 	Receiver    string            `json:"-"`
+	Begun       time.Time         `json:"startsAt"`
 	Status      string            `json:"status"`
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
@@ -81,6 +82,7 @@ type inbox struct {
 
 	mu   sync.Mutex
 	all  []alert
+	from time.Time
 	news chan struct{}
 }
 
@@ -114,6 +116,13 @@ func (in *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// since makes only alerts count that begin from now on: what a step causes, not what came before it.
+func (in *inbox) since(at time.Time) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.from = at
+}
+
 // first finds the first firing alert of a rule that match accepts.
 func (in *inbox) first(rule string, match map[string]string) (alert, bool) {
 	in.mu.Lock()
@@ -125,7 +134,7 @@ next:
 				continue next
 			}
 		}
-		if a.Status == "firing" && a.rule() == rule {
+		if a.Status == "firing" && a.rule() == rule && !a.Begun.Before(in.from) {
 			return a, true
 		}
 	}
