@@ -42,11 +42,13 @@ type round struct {
 	looks  []*look
 	errs   []error
 
-	glance   bool     // only read
-	counted  *figures // nil when the tables could not be read
-	backlog  bool
-	changed  []model.Audit
-	resolved []model.Audit
+	glance bool // only read
+	// eventsRead says that the review events were read from the beginning in this round.
+	eventsRead bool
+	counted    *figures // nil when the tables could not be read
+	backlog    bool
+	changed    []model.Audit
+	resolved   []model.Audit
 }
 
 // job looks at one job and returns what it saw and what has gone.

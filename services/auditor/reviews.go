@@ -28,6 +28,13 @@ type reviewEvents struct {
 	ids map[string]bool
 }
 
+// forget makes the next read begin anew: a stream that was lost has other messages under the sequences that were read.
+func (e *reviewEvents) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.seq, e.ids = 0, nil
+}
+
 // read takes in the review events since the last time.
 func (e *reviewEvents) read(ctx context.Context, b Streams, now time.Time) error {
 	e.mu.Lock()
@@ -97,6 +104,13 @@ func (r *round) mirror(ctx context.Context, v, stored model.Review) error {
 		return err
 	}
 	untold := age <= reviewsHealed && (behind || age >= r.a.Settle) && !r.a.told.has(probe.ID)
+	if untold && !r.eventsRead { // before anything is told: the stream may have been lost since it was read
+		r.a.told.forget()
+		if err := r.a.told.read(ctx, r.a.Bus, r.now); err != nil {
+			return err
+		}
+		r.eventsRead, untold = true, !r.a.told.has(probe.ID)
+	}
 	switch {
 	case untold:
 		err = r.complete(ctx, v)

@@ -95,6 +95,20 @@ func TestReviewLostFromControlIsRestored(t *testing.T) {
 	require.Equal(t, []uint64{1, 2}, b.reviewed())
 }
 
+// The stream was lost and made anew below what this process had read of it: a step that is told there is not told again.
+func TestReviewToldInANewStreamIsNotToldAgain(t *testing.T) {
+	b := setupDays(t, 2)
+	a := b.auditor()
+	b.step(model.ReviewInvestigating)
+	b.pass(a)
+	b.step(model.ReviewResolved)
+	a.told.seq = 1 << 20 // as if the lost stream had been that long
+	b.clock.Advance(5 * time.Minute)
+	b.pass(a)
+	require.Equal(t, []uint64{1, 2}, b.reviewed())
+	require.Less(t, a.told.seq, uint64(1<<20), "it was read from the beginning")
+}
+
 // The table was lost. The step is mirrored again, and as nobody can know any more whether so old a step was told, it is
 // not told a second time with the figures that the diff has by now.
 func TestOldReviewIsMirroredAndNotToldAgain(t *testing.T) {
