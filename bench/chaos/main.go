@@ -58,6 +58,7 @@ func main() {
 	minutes := flag.Float64("minutes", 5, "how long faults are injected")
 	without := flag.String("without", "", "kinds of faults to leave out, with commas: "+strings.Join(kinds(), ","))
 	flag.Uint64Var(&o.seed, "seed", 1, "of book, faults and what people do")
+	flag.StringVar(&o.bin, "bin", "", "a program to run instead of building this one, to see what another version, or a spoilt one, does")
 	flag.StringVar(&o.keep, "keep", "", "leave books, logs and records in this folder, which must not exist; a failed run is left behind anyway")
 	flag.Parse()
 	o.length = time.Duration(*minutes * float64(time.Minute))
