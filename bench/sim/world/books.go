@@ -14,11 +14,13 @@ import (
 	"daybreak/pkg/source"
 )
 
-// firstDay is a Tuesday soon after the instant at which false time begins.
-var firstDay = model.NewDay(2000, 1, 4)
+// firstDays are where stories begin: some lead over a weekend on which a zone changes its clocks.
+var firstDays = []model.Day{
+	model.NewDay(2000, 1, 4), model.NewDay(2000, 3, 23), model.NewDay(2000, 3, 30), model.NewDay(2000, 10, 26),
+}
 
 const (
-	span      = 4 // calendar days with books
+	span      = 4 // business days with books
 	orderDays = span + 4
 )
 
@@ -38,6 +40,7 @@ type book struct {
 	w      *World
 	job    model.Job
 	sheets map[model.Side]map[model.Day]*sheet
+	days   []model.Day // the business days with books
 }
 
 func (b *book) sheet(side model.Side, day model.Day) *sheet {
@@ -51,14 +54,14 @@ func (b *book) sheet(side model.Side, day model.Day) *sheet {
 
 // newBook draws a job and what its two sides say.
 func newBook(w *World, name string, order model.Order) *book {
-	zones := []string{"UTC", "Asia/Shanghai", "America/New_York"}
+	zones := []string{"UTC", "Asia/Shanghai", "America/New_York", "Europe/Berlin", "Australia/Lord_Howe"}
 	zone, err := time.LoadLocation(zones[w.rng.IntN(len(zones))])
 	if err != nil {
 		panic(err)
 	}
 	b := &book{w: w, sheets: map[model.Side]map[model.Day]*sheet{model.Ledger: {}, model.Channel: {}}}
 	b.job = model.Job{
-		Name: name, Location: zone, Start: firstDay, Calendar: model.DailyCalendar(), Order: order, BackfillDays: 30,
+		Name: name, Location: zone, Start: w.first, Calendar: w.calendar(), Order: order, BackfillDays: 30,
 		Due: model.Due{AfterDays: 1, At: model.TimeOfDay{Hour: 1}, Patience: w.between(time.Hour, 6*time.Hour)}, CarryDays: w.rng.IntN(3),
 		Rules: model.Rules{
 			Key: []string{"key"}, Mode: model.ModeOne, Compare: []string{"status"},
@@ -72,9 +75,13 @@ func newBook(w *World, name string, order model.Order) *book {
 	if w.chance(0.3) {
 		b.job.BackfillDays = 1 + w.rng.IntN(3)
 	}
-	for i := range span {
+	if w.chance(0.3) {
+		b.job.Due.At = model.TimeOfDay{Hour: 2, Minute: 30} // some nights do not have this
+	}
+	for d := b.job.Calendar.Next(w.first - 1); len(b.days) < span; d = b.job.Calendar.Next(d) {
+		b.days = append(b.days, d)
 		for _, side := range model.Sides {
-			b.sheets[side][firstDay.Add(i)] = &sheet{versions: [][]model.Entry{nil}, there: true}
+			b.sheets[side][d] = &sheet{versions: [][]model.Entry{nil}, there: true}
 		}
 	}
 	for i := range span {
@@ -83,6 +90,18 @@ func newBook(w *World, name string, order model.Order) *book {
 		}
 	}
 	return b
+}
+
+// calendar draws one: weekends may pass and a day may be a holiday.
+func (w *World) calendar() model.Calendar {
+	c := model.DailyCalendar()
+	if w.chance(0.5) {
+		c = model.WeekdayCalendar()
+	}
+	if w.chance(0.3) {
+		c.Holidays = map[model.Day]bool{w.first.Add(1 + w.rng.IntN(4)): true}
+	}
+	return c
 }
 
 // order writes one order into the books, more often than not with something wrong.
@@ -117,7 +136,7 @@ func (b *book) put(side model.Side, i int, e model.Entry) {
 	if i < 0 || i >= span {
 		return
 	}
-	s := b.sheets[side][firstDay.Add(i)]
+	s := b.sheets[side][b.days[i]]
 	e.Side = side
 	s.versions[0] = append(s.versions[0], e)
 }
@@ -139,7 +158,7 @@ func (b *book) correct(side model.Side, day model.Day) {
 	}
 	if w.chance(0.5) {
 		next = append(next, model.Entry{
-			Side: side, Key: fmt.Sprintf("%s-%d-new%d", b.job.Name, day-firstDay, len(s.versions)), Amount: decimal.New(500, -2),
+			Side: side, Key: fmt.Sprintf("%s-%d-new%d", b.job.Name, day-w.first, len(s.versions)), Amount: decimal.New(500, -2),
 			Currency: "CNY", Status: "paid",
 		})
 	}

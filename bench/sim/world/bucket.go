@@ -108,7 +108,10 @@ func (b *bucket) publish(m *nats.Msg) (uint64, error) {
 		if err != nil {
 			return 0, &jetstream.APIError{Code: 400, ErrorCode: 10165, Description: "invalid per-message TTL"}
 		}
-		r.ends = now.Add(d.Truncate(time.Second))
+		if d = d.Truncate(time.Second); strings.HasPrefix(m.Subject, bucketPrefix+"beat.") {
+			d *= beatScale
+		}
+		r.ends = now.Add(d)
 	}
 	b.store(r)
 	b.ids[id] = stored{seq: r.seq, at: now}
@@ -135,10 +138,28 @@ func (b *bucket) check(m *nats.Msg) error {
 func (b *bucket) last(subject string) (*jetstream.RawStreamMsg, error) {
 	b.expire()
 	r := b.now[subject]
+	if b.w.fault("stale read", staleReads) {
+		old := b.before(subject, b.seq-min(b.seq, uint64(1+b.w.rng.IntN(12))))
+		if rest, isDay := strings.CutPrefix(subject, bucketPrefix+"day."); isDay && old != r {
+			p, _ := place(rest)
+			b.w.watch.stale[p] = append(b.w.watch.stale[p], b.w.now())
+		}
+		r = old
+	}
 	if r == nil {
 		return nil, jetstream.ErrMsgNotFound
 	}
 	return &jetstream.RawStreamMsg{Subject: subject, Sequence: r.seq, Header: r.header, Data: r.data, Time: r.at}, nil
+}
+
+// before is the last message of a subject as a replica that lags behind has it.
+func (b *bucket) before(subject string, upTo uint64) *record {
+	for _, r := range slices.Backward(b.past) {
+		if r.subject == subject && r.seq <= upTo {
+			return r
+		}
+	}
+	return nil
 }
 
 // list is what matches, as it was a moment ago: lists come from any replica.

@@ -2,6 +2,7 @@ package world
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"daybreak/bench/sim/mem"
@@ -67,6 +68,7 @@ func (w *World) loseStreams() {
 	}
 	w.days.letters = nil
 	w.watch.marks = map[mem.Place][]mark{} // their triggers name messages that are no more
+	w.watch.version = map[mem.Place]uint64{} // the tables may be lost too, and then nothing is left that knows
 	w.watch.poison, w.watch.bodies = map[uint64]string{}, map[string][]byte{}
 }
 
@@ -88,19 +90,27 @@ func (w *World) loseTables() {
 		w.watch.version[p] = max(w.watch.version[p], v.version)
 	}
 	w.watch.seen = map[mem.Place]shown{}
-	for id := range w.watch.promise {
+	for id, want := range w.watch.promise {
+		var kept model.Review
 		w.watch.forgiven[id] = true
+		if !w.bucket.get("review."+model.BatchID(want.Job, want.Day)+"."+id, &kept) || kept.Step < want.Step {
+			delete(w.watch.promise, id) // the bucket had lost it before, and no auditor has looked since
+		}
 	}
 }
 
 // lostBetween reports whether a store was lost between two instants or, for a moment longer, just before them.
 func (v *watcher) lostBetween(from, to time.Time) bool {
-	for _, at := range v.lost {
-		if at.After(from.Add(-inFlight)) && !at.After(to) {
-			return true
-		}
-	}
-	return false
+	return within(v.lost, from, to)
+}
+
+// drilledBetween is lostBetween for the watermark of one day.
+func (v *watcher) drilledBetween(p mem.Place, from, to time.Time) bool {
+	return within(v.drilled[p], from, to)
+}
+
+func within(all []time.Time, from, to time.Time) bool {
+	return slices.ContainsFunc(all, func(at time.Time) bool { return at.After(from.Add(-inFlight)) && !at.After(to) })
 }
 
 // closed reports whether the stream of events has the closing event of a run.

@@ -37,12 +37,14 @@ const (
 	NoControl    Mutant = "no-control-sum" // the totals that a file tells of itself are not looked at
 	NoCap        Mutant = "no-cap"         // the auditor nudges whatever is not done, however old
 	NewestFirst  Mutant = "newest-first"   // the auditor nudges a strict job's later days before the earlier ones
+	SoundSleeper Mutant = "sound-sleeper"  // a ticker sleeps until the next due instant, whatever becomes of the clock
+	Unheard      Mutant = "unheard"        // the auditor does not listen for heartbeats
 )
 
 // Mutants lists all.
 var Mutants = []Mutant{
 	NoFence, NoCAS, LongTrust, NoCommitRow, NoCascade, NoCarryOver, NoFinish, SameNudgeID, NoOrder, LossyCompare, LossyBooked, LossyBlind,
-	NoRecount, BadBlocks, HalfLoaded, NoControl, NoCap, NewestFirst,
+	NoRecount, BadBlocks, HalfLoaded, NoControl, NoCap, NewestFirst, SoundSleeper, Unheard,
 }
 
 // mutate takes the mechanisms of the tables away.
@@ -71,6 +73,22 @@ func (m Mutant) jobFor(kind string, job model.Job) model.Job {
 		job.BackfillDays = 1000
 	}
 	return job
+}
+
+// wake is the longest sleep of a ticker's loop.
+func (m Mutant) wake() time.Duration {
+	if m == SoundSleeper {
+		return 1000 * time.Hour
+	}
+	return tickerWake
+}
+
+// expect are the services that an auditor listens for.
+func (m Mutant) expect() []string {
+	if m == Unheard {
+		return nil
+	}
+	return []string{"ticker", "recon", "auditor"}
 }
 
 // swallows reports whether a publication is lost on purpose.

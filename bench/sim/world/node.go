@@ -2,7 +2,6 @@ package world
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"daybreak/bench/sim/mem"
 	"daybreak/pkg/control"
@@ -38,6 +36,7 @@ type node struct {
 	offset time.Duration // of its wall clock
 	now    *process
 	born   int
+	down   time.Time // until then nobody starts it
 }
 
 // process is one incarnation of a node.
@@ -49,6 +48,7 @@ type process struct {
 	dead     bool // guarded by World.mu
 	frozen   bool // guarded by World.mu
 	stopping bool
+	loops    []string  // work that lasts as long as the process
 	thawed   time.Time // when it last woke up
 	busy     int
 	rng      *rand.Rand
@@ -131,6 +131,9 @@ func (w *World) born() int {
 // start begins a new process on a node.
 func (n *node) start() {
 	w := n.w
+	if n.now != nil && !n.now.dead {
+		return
+	}
 	n.born++
 	p := &process{n: n, num: w.born()}
 	p.rng = rand.New(rand.NewPCG(w.seed, uint64(p.num)))
@@ -172,16 +175,20 @@ func (n *node) start() {
 	}
 	switch n.kind {
 	case "ticker":
-		p.ticker = ticker.New(ticker.Options{Jobs: models, Publish: p.bus, Books: p.control, Clock: clock, Instance: n.name, Logger: quiet})
+		defer p.loop("the ticker's loop", func(ctx context.Context) { _ = p.ticker.Run(ctx) })
+		p.ticker = ticker.New(ticker.Options{Jobs: models, Publish: p.bus, Books: p.control, Clock: clock, Instance: n.name, Logger: quiet,
+			Wake: w.mutant.wake(), Rescan: 7 * time.Hour, BeatEvery: beatEvery})
 	case "recon":
+		defer p.loop("heartbeats", p.beats)
 		p.recon = recon.New(recon.Options{
 			Jobs: jobs, Bus: p.bus, Control: p.control, Tables: p.tables, Clock: clock, Instance: n.name, Logger: quiet,
 			Poll: 20 * time.Minute, Entropy: noise{p},
 		})
 	case "auditor":
+		defer p.loop("heartbeats", p.beats)
 		p.auditor = auditor.New(auditor.Options{
 			Jobs: jobs, Bus: p.bus, Control: p.control, Tables: mem.Audit{Client: p.tables}, Records: mem.Audit{Client: p.tables}, Clock: clock,
-			Instance: n.name, Logger: quiet,
+			Instance: n.name, Logger: quiet, Expect: w.mutant.expect(),
 		})
 	case "desk":
 		p.desk = &review.Desk{Keeper: p.control, Table: p.tables, Publisher: p.bus, Clock: clock}
@@ -205,7 +212,7 @@ func (p *process) work(label string, f func(ctx context.Context) (then func())) 
 				if !p.dead {
 					then()
 				}
-				if p.stopping && p.busy == 0 && !p.dead {
+				if p.stopping && p.busy <= 0 && !p.dead {
 					p.crash()
 				}
 			}})
@@ -263,7 +270,7 @@ func (p *process) crash() {
 	if !w.chaos {
 		return
 	}
-	w.in(w.between(time.Second, 3*time.Minute), p.n.name+" starts again", p.n.start)
+	w.at(later(w.now().Add(w.between(time.Second, 3*time.Minute)), p.n.down), p.n.name+startsAgain, p.n.start)
 }
 
 // shutDown ends a process in good order.
@@ -313,89 +320,3 @@ func (n *node) free(most int) bool {
 	p := n.now
 	return p != nil && !p.dead && !p.frozen && !p.stopping && p.busy < most
 }
-
-// table carries a request to the tables.
-func (p *process) table(ctx context.Context, r mem.Request) error {
-	var sent func()
-	if r.Commit != nil {
-		sent = func() { p.n.w.watch.commits(p, *r.Commit) }
-	}
-	return p.n.w.send(ctx, &call{
-		by: p, label: "table " + r.Name, write: r.Write, sent: sent, apply: r.Apply, lost: errTables, busy: errTables,
-	})
-}
-
-var errTables = errors.New("read: connection reset by peer")
-
-// wire is a process's way to the control bucket.
-type wire struct{ p *process }
-
-func (c *wire) Publish(ctx context.Context, m *nats.Msg) (seq uint64, err error) {
-	label := "kv " + m.Subject
-	if v := m.Header.Get(jetstream.ExpectedLastSubjSeqHeader); v != "" {
-		label += " at " + v
-	}
-	err = c.p.n.w.send(ctx, &call{
-		by: c.p, label: label, write: true, lost: nats.ErrTimeout, busy: jetstream.ErrNoStreamResponse,
-		apply: func() (err error) {
-			seq, err = c.p.n.w.bucket.publish(m)
-			return err
-		},
-	})
-	if err != nil {
-		return 0, err
-	}
-	return seq, nil
-}
-
-func (c *wire) Last(ctx context.Context, subject string) (raw *jetstream.RawStreamMsg, err error) {
-	err = c.p.n.w.send(ctx, &call{
-		by: c.p, label: "kv? " + subject, lost: nats.ErrTimeout, busy: jetstream.ErrNoStreamResponse,
-		apply: func() (err error) {
-			raw, err = c.p.n.w.bucket.last(subject)
-			return err
-		},
-	})
-	return raw, err
-}
-
-func (c *wire) Watch(ctx context.Context, keys string) (jetstream.KeyWatcher, error) {
-	var all []jetstream.KeyValueEntry
-	err := c.p.n.w.send(ctx, &call{
-		by: c.p, label: "kv list " + keys, lost: nats.ErrTimeout, busy: jetstream.ErrNoStreamResponse,
-		apply: func() error {
-			all = c.p.n.w.bucket.list(keys)
-			return nil
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	updates := make(chan jetstream.KeyValueEntry, len(all)+1)
-	for _, e := range all {
-		updates <- e
-	}
-	updates <- nil
-	return &listing{updates: updates}, nil
-}
-
-// listing is the picture of one moment.
-type listing struct {
-	updates chan jetstream.KeyValueEntry
-	closed  bool
-}
-
-func (l *listing) Updates() <-chan jetstream.KeyValueEntry { return l.updates }
-
-func (l *listing) Stop() error {
-	if !l.closed {
-		l.closed = true
-		close(l.updates)
-	}
-	return nil
-}
-
-var (
-	_ recon.Streams   = (*streams)(nil)
-	_ auditor.Streams = (*streams)(nil)
-)

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -72,7 +73,10 @@ func (v *watcher) asks(m bus.Message) {
 		v.w.violate("G2: %s is sent although the day has left the cap", m.Subject)
 	} else if b.job.Order == model.Strict && !v.lostBetween(old, now) {
 		due := b.job.DueDays(capAt(b.job, now.Add(pauseMost)), old)
-		if i := slices.IndexFunc(due, func(d model.Day) bool { return d < p.Day && !v.done[mem.Place{Job: p.Job, Day: d}] }); i >= 0 {
+		if i := slices.IndexFunc(due, func(d model.Day) bool {
+			e := mem.Place{Job: p.Job, Day: d}
+			return d < p.Day && !v.done[e] && !v.drilledBetween(e, old, now)
+		}); i >= 0 {
 			v.w.violate("G2: %s is sent before %s was done", m.Subject, due[i])
 		}
 	}
@@ -85,4 +89,23 @@ func capAt(job model.Job, at time.Time) model.Day {
 		return job.FirstDay()
 	}
 	return job.CapStart(newest)
+}
+
+// look lets checkers see what was sent since the last decision.
+func (w *World) look() {
+	w.mu.Lock()
+	var fresh []*call
+	for _, c := range w.pending {
+		if c.sent != nil {
+			fresh = append(fresh, c)
+		}
+	}
+	w.mu.Unlock()
+	slices.SortStableFunc(fresh, func(a, b *call) int {
+		return cmp.Or(cmp.Compare(a.by.num, b.by.num), strings.Compare(a.label, b.label))
+	})
+	for _, c := range fresh {
+		c.sent()
+		c.sent = nil
+	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"daybreak/bench/sim/mem"
 	"daybreak/pkg/bus"
+	"daybreak/pkg/model"
 )
 
 // call is an effect of production code that waits for the scheduler.
@@ -24,6 +25,7 @@ type call struct {
 	by    *process
 	label string
 	write bool
+	rows  bool         // it is the tables that it writes to
 	sent  func()       // a checker's look at it when it is sent; nil for none
 	apply func() error // what the server does; its error is the server's word
 	lost  error        // what the caller sees when there is no answer
@@ -70,6 +72,8 @@ type World struct {
 	days     consumer
 	db       *mem.DB
 	jobs     []*book
+	first    model.Day // of the story
+	passed   time.Time // when the last look of an auditor began in which every check was made
 	chaos    bool
 	rate     float64 // of faults
 	budget   int     // of faults that end or stop a process; when it is used up, only the network is bad
@@ -174,25 +178,6 @@ func (w *World) send(ctx context.Context, c *call) error {
 		return context.Cause(ctx)
 	}
 	return err
-}
-
-// look lets checkers see what was sent since the last decision.
-func (w *World) look() {
-	w.mu.Lock()
-	var fresh []*call
-	for _, c := range w.pending {
-		if c.sent != nil {
-			fresh = append(fresh, c)
-		}
-	}
-	w.mu.Unlock()
-	slices.SortStableFunc(fresh, func(a, b *call) int {
-		return cmp.Or(cmp.Compare(a.by.num, b.by.num), strings.Compare(a.label, b.label))
-	})
-	for _, c := range fresh {
-		c.sent()
-		c.sent = nil
-	}
 }
 
 // ready takes stock of what can happen now, in an order that depends on nothing but what it is.
@@ -390,7 +375,7 @@ func (w *World) decide(c *call) {
 
 func (w *World) apply(c *call) error {
 	err := c.apply()
-	if c.write {
+	if c.write && c.rows {
 		w.watch.tables()
 	}
 	return err

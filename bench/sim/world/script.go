@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,18 +44,21 @@ func Run(t *testing.T, seed uint64, mutant Mutant, trace io.Writer) Outcome {
 
 // play is the story of a seed.
 func (w *World) play() {
+	w.first = firstDays[w.rng.IntN(len(firstDays))]
 	w.jobs = append(w.jobs, newBook(w, "strict", model.Strict), newBook(w, "loose", model.Independent))
-	begin := firstDay.Add(1).UTC().Add(-16 * time.Hour) // before the first day is due in any zone
+	begin := w.first.Add(1).UTC().Add(-16 * time.Hour) // before the first day is due in any zone
 	time.Sleep(begin.Sub(w.now()))
 	for _, kind := range []string{"ticker", "ticker", "recon", "recon", "recon", "auditor", "auditor", "desk"} {
 		n := &node{w: w, kind: kind, name: fmt.Sprintf("%s-%d", kind, len(w.nodes))}
 		w.nodes = append(w.nodes, n)
 		n.start()
 	}
-	stop := begin.Add((span + 1) * 24 * time.Hour)
+	last := max(w.jobs[0].days[span-1], w.jobs[1].days[span-1])
+	stop := begin.Add(time.Duration(last-w.first+2) * 24 * time.Hour)
 	w.plan(begin, stop)
 	w.run(stop, nil)
 	w.heal()
+	w.tick()
 	w.calm()
 	if len(w.violated) == 0 {
 		w.final()
@@ -69,31 +73,16 @@ func (w *World) plan(begin, stop time.Time) {
 			w.at(begin.Add(w.between(0, length)), what, do)
 		}
 	}
-	for i := range span {
-		due := firstDay.Add(i + 1).UTC().Add(time.Hour)
-		for j := range 6 { // the due instants of the zones, and then some
-			at := due.Add(time.Duration(j-3) * 4 * time.Hour)
-			w.at(at.Add(w.between(0, time.Minute)), "a ticker scans", w.scan)
-		}
-	}
-	for _, b := range w.jobs {
-		due := b.job.DueAt(firstDay).Add(time.Second)
-		for i := range span {
-			for range 2 {
-				w.at(due.Add(time.Duration(i)*24*time.Hour), "a ticker scans", w.scan)
-			}
-		}
-	}
-	some(10, "a ticker scans", w.scan)
+	some(3, "a ticker scans", w.scan)
 	some(14*len(w.jobs), "an auditor looks", func() { w.audit(w.jobs[w.rng.IntN(len(w.jobs))]) })
 	some(w.rng.IntN(6), "somebody replays", w.replay)
 	some(w.rng.IntN(10), "somebody reviews", w.review)
 	some(w.rng.IntN(3), "somebody publishes nonsense", w.nonsense)
 	some(1, "a recon sweeps", w.sweep)
 	for _, b := range w.jobs {
-		for i := range span {
+		for _, day := range b.days {
 			for _, side := range model.Sides {
-				w.deliverFiles(b, side, firstDay.Add(i))
+				w.deliverFiles(b, side, day)
 			}
 		}
 	}
@@ -101,6 +90,8 @@ func (w *World) plan(begin, stop time.Time) {
 		some(1, "a row gets lost", w.tamper)
 	}
 	w.losses(some)
+	some(w.rng.IntN(2), "somebody drills", w.drill)
+	w.outage(some)
 }
 
 // deliverFiles draws when a file comes, and whether it is whole and right.
@@ -126,7 +117,7 @@ func (w *World) deliverFiles(b *book, side model.Side, day model.Day) {
 func (w *World) some(kind string) *node {
 	var all []*node
 	for _, n := range w.nodes {
-		if n.kind == kind && n.free(1) {
+		if n.kind == kind && n.free(1+len(n.now.loops)) {
 			all = append(all, n)
 		}
 	}
@@ -146,8 +137,14 @@ func (w *World) audit(b *book) {
 	if n := w.some("auditor"); n != nil {
 		p := n.now
 		p.work("looked at "+b.job.Name, func(ctx context.Context) func() {
+			begun := w.now()
 			_, err := p.auditor.Pass(ctx, b.job.Name)
-			return func() { w.note("%s: pass: %v", p, err) }
+			return func() {
+				w.note("%s: pass: %v", p, err)
+				if err == nil {
+					w.passed = begun
+				}
+			}
 		})
 	}
 }
@@ -198,8 +195,8 @@ func (w *World) review() {
 	n := w.some("desk")
 	var all []mem.Diff
 	for _, b := range w.jobs {
-		for i := range span {
-			_, _, rows, _ := w.db.Visible(mem.Place{Job: b.job.Name, Day: firstDay.Add(i)})
+		for _, day := range b.days {
+			_, _, rows, _ := w.db.Visible(mem.Place{Job: b.job.Name, Day: day})
 			all = append(all, rows.Diffs...)
 		}
 	}
@@ -229,8 +226,8 @@ func (w *World) review() {
 // tamper loses a row of a committed version, as a disk or a careless hand does.
 func (w *World) tamper() {
 	for _, b := range w.jobs {
-		for i := range span {
-			p := mem.Place{Job: b.job.Name, Day: firstDay.Add(i)}
+		for _, day := range b.days {
+			p := mem.Place{Job: b.job.Name, Day: day}
 			batch, ok := w.db.Newest(p)
 			rows := w.db.Get(p, batch.RunID)
 			if !ok || len(rows.Diffs) == 0 || w.chance(0.5) {
@@ -256,7 +253,7 @@ func (w *World) heal() {
 	w.note("faults end")
 	w.chaos = false
 	for _, n := range w.nodes {
-		n.offset = 0
+		n.offset, n.down = 0, time.Time{}
 		if n.now.frozen {
 			n.now.thaw()
 		}
@@ -265,7 +262,7 @@ func (w *World) heal() {
 			n.start()
 		}
 	}
-	w.agenda = slices.DeleteFunc(w.agenda, func(e event) bool { return len(e.label) > 12 && e.label[len(e.label)-12:] == "starts again" })
+	w.agenda = slices.DeleteFunc(w.agenda, func(e event) bool { return strings.HasSuffix(e.label, startsAgain) })
 }
 
 // calm lets everything settle: scans and looks, until two rounds of them change nothing.
@@ -276,7 +273,6 @@ func (w *World) calm() {
 			return
 		}
 		before := w.activity()
-		w.in(time.Minute, "a ticker scans", w.scan)
 		for _, b := range w.jobs {
 			w.in(2*time.Minute, "an auditor looks", func() { w.audit(b) })
 		}

@@ -47,18 +47,21 @@ type watcher struct {
 	poison  map[uint64]string // messages that must end in DEAD
 	runs    int
 
-	said     map[string]int       // findings opened, by kind, and days that recon itself found not to balance
-	lost     []time.Time          // when a store was lost
-	done     map[mem.Place]bool   // days that were DONE since the bucket was lost last
-	version  map[mem.Place]uint64 // shown before the tables were lost
-	forgiven map[string]bool      // diffs under review whose rows were lost
+	said     map[string]int            // findings opened, by kind, and days that recon itself found not to balance
+	drilled  map[mem.Place][]time.Time // when a watermark was removed
+	stale    map[mem.Place][]time.Time // when somebody was shown an older one
+	due      map[mem.Place]time.Time   // when a day was first published as due
+	lost     []time.Time               // when a store was lost
+	done     map[mem.Place]bool        // days that were DONE since the bucket was lost last
+	version  map[mem.Place]uint64      // shown before the tables were lost
+	forgiven map[string]bool           // diffs under review whose rows were lost
 }
 
 func newWatcher(w *World) watcher {
 	return watcher{
 		w: w, marks: map[mem.Place][]mark{}, seen: map[mem.Place]shown{}, excuses: map[string][]string{}, spoilt: map[string]bool{},
 		promise: map[string]model.Review{}, bodies: map[string][]byte{}, poison: map[uint64]string{},
-		said: map[string]int{}, done: map[mem.Place]bool{}, version: map[mem.Place]uint64{}, forgiven: map[string]bool{},
+		drilled: map[mem.Place][]time.Time{}, stale: map[mem.Place][]time.Time{}, due: map[mem.Place]time.Time{}, said: map[string]int{}, done: map[mem.Place]bool{}, version: map[mem.Place]uint64{}, forgiven: map[string]bool{},
 	}
 }
 
@@ -132,6 +135,10 @@ func (v *watcher) fence(name string, r *record) {
 // day: no watermark is written under a stale fence (G1), no day of a strict job before its earlier days (G6).
 func (v *watcher) day(rest string, r *record) {
 	p, ok := place(rest)
+	if ok && r.marker() {
+		delete(v.done, p)
+		v.drilled[p] = append(v.drilled[p], r.at)
+	}
 	if !ok || r.marker() {
 		return
 	}
@@ -144,7 +151,7 @@ func (v *watcher) day(rest string, r *record) {
 		v.w.violate("G1: %s %s written under fence %d while %d stands", rest, m.Status, m.Fence, now)
 	}
 	if m.Status == model.Running && m.Phase == model.PhaseCommit {
-		v.order(p)
+		v.order(p, r)
 	}
 	v.marks[p] = append(v.marks[p], m)
 	if m.Status == model.Failed && strings.Contains(m.Error, model.ErrUnbalanced.Error()) {
@@ -157,13 +164,13 @@ func (v *watcher) day(rest string, r *record) {
 }
 
 // order: every earlier day of a strict job has been DONE before a day is computed.
-func (v *watcher) order(p mem.Place) {
+func (v *watcher) order(p mem.Place, r *record) {
 	b := v.job(p.Job)
 	if b == nil || b.job.Order != model.Strict {
 		return
 	}
 	for d := capAt(b.job, v.w.now().Add(pauseMost)); d < p.Day; d = b.job.Calendar.Next(d) {
-		if !v.done[mem.Place{Job: p.Job, Day: d}] {
+		if e := (mem.Place{Job: p.Job, Day: d}); !v.done[e] && !v.drilledBetween(e, r.at, r.at) {
 			v.w.violate("G6: %s %s is computed although %s was never done", p.Job, p.Day, d)
 		}
 	}
@@ -285,6 +292,11 @@ func (v *watcher) repeated(first message, again bus.Message) {
 func (v *watcher) told(stream string, m message) {
 	if stream == bus.StreamDead && m.Header.Get(bus.HeaderReason) == "" {
 		v.w.violate("G8: %s has no reason", m.Subject)
+	}
+	if rest, isDue := strings.CutPrefix(m.Subject, "day.due."); isDue {
+		if p, ok := place(rest); ok && v.due[p].IsZero() {
+			v.due[p] = m.at
+		}
 	}
 	if t := strings.Split(m.Subject, "."); stream == bus.StreamAudit && len(t) == 4 {
 		v.said["auditor: "+t[3]]++
