@@ -116,10 +116,11 @@ func connect(ctx context.Context, o *clickhouse.Options) (driver.Conn, error) {
 }
 
 func open(ctx context.Context, o *clickhouse.Options) (driver.Conn, error) {
-	conn, err := clickhouse.Open(o)
+	raw, err := clickhouse.Open(o)
 	if err != nil {
 		return nil, err
 	}
+	conn := plainConn{raw}
 	if err := conn.Ping(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("connect: %w", err), conn.Close())
 	}
