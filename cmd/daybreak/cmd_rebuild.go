@@ -138,10 +138,49 @@ func (r *rebuilder) job(ctx context.Context, job model.Job) error {
 			return err
 		}
 	}
+	if err := r.requests(ctx, job); err != nil {
+		return err
+	}
 	if err := r.events(ctx, job, v); err != nil {
 		return err
 	}
 	return r.reviews(ctx, job)
+}
+
+// requests makes DONE days forget messages that the stream of requests lost: it gives their numbers to others, and a replay
+// that got one would count as answered already.
+func (r *rebuilder) requests(ctx context.Context, job model.Job) error {
+	last, err := r.a.lastSeq(ctx)
+	if err != nil {
+		return err
+	}
+	marks, err := r.a.control.Watermarks(ctx, job.Name)
+	if err != nil {
+		return err
+	}
+	lost := func(w *model.Watermark) bool { return w != nil && w.Status == model.Done && w.Trigger > last }
+	for _, day := range slices.Sorted(maps.Keys(marks)) {
+		w := marks[day]
+		if !lost(&w) {
+			continue
+		}
+		why := fmt.Sprintf("the day was computed for message %d of stream %s, whose newest is %d", w.Trigger, bus.StreamDays, last)
+		err := r.do(job.Name, day, lackAsking, why, func() (string, error) {
+			forgotten := w
+			forgotten.Trigger = 0
+			did, err := r.a.control.Restore(ctx, job.Name, day, r.a.instance, forgotten, func(now *model.Watermark) bool {
+				return lost(now) && now.RunID == w.RunID && now.Trigger == w.Trigger
+			})
+			if err != nil || !did {
+				return "", err
+			}
+			return restored, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // day gives bucket and tables what they lack of a day.

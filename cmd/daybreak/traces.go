@@ -22,6 +22,7 @@ const (
 	lackResult lack = "result"    // tables: only the sources have it, so the day is computed again
 	lackEvents lack = "events"    // stream DIFFS: published again
 	lackReview lack = "review"    // control bucket or tables, whichever is behind
+	lackAsking lack = "request"   // stream DAYS: the message that a DONE day was computed for, so that its number will be given again
 )
 
 // traces are what the three places say of one day.
