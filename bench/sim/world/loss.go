@@ -67,7 +67,7 @@ func (w *World) loseStreams() {
 		s.ids, s.all = map[string]stored{}, nil
 	}
 	w.days.letters = nil
-	w.watch.marks = map[mem.Place][]mark{} // their triggers name messages that are no more
+	w.watch.marks = map[mem.Place][]mark{}   // their triggers name messages that are no more
 	w.watch.version = map[mem.Place]uint64{} // the tables may be lost too, and then nothing is left that knows
 	w.watch.poison, w.watch.bodies = map[uint64]string{}, map[string][]byte{}
 }

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -33,7 +34,7 @@ type node struct {
 	w      *World
 	kind   string
 	name   string
-	offset time.Duration // of its wall clock
+	offset atomic.Int64 // nanoseconds that its wall clock is off by
 	now    *process
 	born   int
 	down   time.Time // until then nobody starts it
@@ -73,7 +74,7 @@ type wall struct {
 	n *node
 }
 
-func (c wall) Now() time.Time                  { return c.Clock.Now().Add(c.n.offset) }
+func (c wall) Now() time.Time                  { return c.Clock.Now().Add(time.Duration(c.n.offset.Load())) }
 func (c wall) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 func (c wall) Until(t time.Time) time.Duration { return t.Sub(c.Now()) }
 
@@ -306,13 +307,13 @@ func (p *process) thaw() {
 // jump sets a node's wall clock.
 func (n *node) jump() {
 	w := n.w
-	if n.offset != 0 && w.chance(0.5) {
-		n.offset = 0
+	if n.offset.Load() != 0 && w.chance(0.5) {
+		n.offset.Store(0)
 	} else {
 		most := []time.Duration{time.Second, time.Minute, 2 * time.Hour}[w.rng.IntN(3)]
-		n.offset = w.between(-most, most)
+		n.offset.Store(int64(w.between(-most, most)))
 	}
-	w.note("%s: its clock is off by %v", n.name, n.offset)
+	w.note("%s: its clock is off by %v", n.name, time.Duration(n.offset.Load()))
 }
 
 // free reports whether a node can take work.

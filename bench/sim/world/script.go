@@ -253,7 +253,8 @@ func (w *World) heal() {
 	w.note("faults end")
 	w.chaos = false
 	for _, n := range w.nodes {
-		n.offset, n.down = 0, time.Time{}
+		n.offset.Store(0)
+		n.down = time.Time{}
 		if n.now.frozen {
 			n.now.thaw()
 		}

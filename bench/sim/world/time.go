@@ -46,7 +46,7 @@ func (p *process) loop(label string, f func(ctx context.Context)) {
 // beats writes the heartbeats of a process whose own loop is not run.
 func (p *process) beats(ctx context.Context) {
 	for ctx.Err() == nil {
-		_ = p.control.Beat(ctx, p.n.kind, p.n.name, time.Now().Add(p.n.offset))
+		_ = p.control.Beat(ctx, p.n.kind, p.n.name, time.Now().Add(time.Duration(p.n.offset.Load())))
 		t := time.NewTimer(beatEvery)
 		select {
 		case <-t.C:
@@ -109,14 +109,14 @@ func (w *World) tick() {
 	off := w.between(-90*time.Minute, 90*time.Minute)
 	for _, n := range w.nodes {
 		if n.kind == "ticker" {
-			n.offset = off
+			n.offset.Store(int64(off))
 			n.now.crash()
 			n.start()
 		}
 	}
 	w.run(w.now().Add(w.between(time.Minute, 40*time.Minute)), nil)
 	for _, n := range w.nodes {
-		n.offset = 0
+		n.offset.Store(0)
 	}
 	begun := w.now()
 	for _, b := range w.jobs {
