@@ -190,7 +190,7 @@ func (d *drill) fill(s jetstream.Stream, subject string, share float64, size int
 // holders lose what they hold: to a person, and by dying.
 func (d *drill) holders() {
 	d.kill("ticker") // their page takes a while and comes at the end of this step
-	d.pace(d.t, 1)   // a day is pulled in less than the 10 s after which its lease is first renewed
+	d.pace(d.t, 1)   // a day is pulled in less than the 20 s after which its lease is first renewed
 	days := d.newest(6)
 	d.replay("slow", days...)
 	held := d.awaitHeld(6, days)

@@ -100,6 +100,7 @@ func (w *world) configure() {
 clickhouse: { url: "http://%s", user: %s, password_file: clickhouse.password }
 setup: init
 data: data
+lease: { ttl: 60s }
 recon: { workers: 4 }
 jobs:
 `, w.addresses(), natsUser, replicas, w.ch.Addr(), w.ch.User())
