@@ -110,8 +110,8 @@ func (h history) streamsBackedUpWhileServicesRan(t *testing.T) {
 	i.with(func(d *desk) {
 		done, code := d.rebuild(false)
 		require.Equal(t, exitFine, code)
-		require.Equal(t, 3, done["watermark restored"], done)
-		require.LessOrEqual(t, done["events asked for"], 3, done)
+		require.GreaterOrEqual(t, done["watermark restored"], 3, done) // and days to which a pool was handed on
+		require.LessOrEqual(t, done["events asked for"], done["watermark restored"], done)
 		require.Zero(t, done["result asked for"], done)
 		d.once()
 		s := d.requireWhole(now)

@@ -31,7 +31,7 @@ type state struct {
 // with does something on open engines.
 func (i *installation) with(do func(*desk)) {
 	i.t.Helper()
-	ctx, cancel := context.WithTimeout(i.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(i.t.Context(), 3*time.Minute)
 	defer cancel()
 	d := &desk{i: i, ctx: ctx}
 	d.cli = &cli{environment: testEnvironment(&d.out, &d.err, i.vars()), flags: flags{format: formatNDJSON}}
