@@ -59,7 +59,7 @@ func writeGolden(ctx context.Context, o options) error {
 		return err
 	}
 	if _, err := t.write(ctx); err != nil {
-		return err
+		return errors.Join(err, t.stopAll())
 	}
 	if err := t.expect(work, revision); err != nil {
 		return err

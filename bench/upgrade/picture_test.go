@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -78,5 +77,5 @@ func TestNoWay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, head, tagged)
 	_, err = buildRef(t.Context(), dir, "v1", tagged, t.TempDir())
-	require.True(t, errors.Is(err, errWay), "it has no program: %v", err)
+	require.ErrorIs(t, err, errWay, "it has no program")
 }

@@ -61,8 +61,13 @@ func (t *trial) steps(ctx context.Context) error {
 		name string
 		do   func(context.Context) (string, error)
 	}{
-		{"written by the old", t.write}, {"same", t.same}, {"works off", t.worksOff}, {"mixed, engines old", t.mixed(true)},
-		{"mixed, engines new", t.mixed(false)}, {"events", t.events}, {"back", t.back},
+		{"written by the old", t.write},
+		{"same", t.same},
+		{"works off", t.worksOff},
+		{"mixed, engines old", t.mixed(true)},
+		{"mixed, engines new", t.mixed(false)},
+		{"events", t.events},
+		{"back", t.back},
 	} {
 		begun := time.Now()
 		said, err := s.do(ctx)
