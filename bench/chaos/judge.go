@@ -30,10 +30,13 @@ func (w *world) judge(ctx context.Context) (*result, error) {
 		return r, err
 	}
 	begun := time.Now()
-	if err := w.rest(ctx); err != nil {
+	err := w.rest(ctx)
+	if r.rest = time.Since(begun); err == nil {
+		err = w.encore(ctx)
+	}
+	if err != nil {
 		r.violate("the installation did not come to rest within %s: %v", w.settle, err)
 	}
-	r.rest = time.Since(begun)
 	for _, err := range w.tally.errs {
 		r.violate("the world: %v", err)
 	}

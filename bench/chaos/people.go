@@ -47,10 +47,17 @@ func (w *world) day(rng *rand.Rand) model.Day { return first.Add(rng.IntN(int(w.
 
 // replay asks for a day or for a range, as anybody with a NATS client can.
 func (w *world) replay(ctx context.Context, rng *rand.Rand) {
-	job, day := w.job(rng), w.day(rng)
-	subject, body, detail := fmt.Sprintf("day.replay.%s.%s", job, day), "", object{}
+	day := w.day(rng)
+	to := day
 	if rng.IntN(4) == 0 {
-		to := min(w.last(), day.Add(rng.IntN(3)))
+		to = min(w.last(), day.Add(1+rng.IntN(2)))
+	}
+	w.ask(ctx, w.job(rng), day, to)
+}
+
+func (w *world) ask(ctx context.Context, job string, day, to model.Day) {
+	subject, body, detail := fmt.Sprintf("day.replay.%s.%s", job, day), "", object{}
+	if to > day {
 		subject, body = "day.replay."+job, fmt.Sprintf(`{"from":%q,"to":%q,"by":"ana","reason":"chaos"}`, day, to)
 		detail["to"] = to.String()
 	}
@@ -107,8 +114,9 @@ var nextReview = map[string][]string{
 }
 
 // review takes a step on a diff that the books show.
-func (w *world) review(ctx context.Context, rng *rand.Rand) {
-	job := w.job(rng)
+func (w *world) review(ctx context.Context, rng *rand.Rand) { w.reviewOne(ctx, rng, w.job(rng)) }
+
+func (w *world) reviewOne(ctx context.Context, rng *rand.Rand, job string) {
 	rows, err := w.sql(ctx, fmt.Sprintf("SELECT biz_date, diff_id, review FROM daybreak.diffs_current WHERE job = '%s' ORDER BY biz_date, diff_id", job))
 	if err != nil || len(rows) == 0 {
 		return // there is nothing to be seen now
@@ -152,20 +160,52 @@ func (w *world) read(ctx context.Context, name string, rng *rand.Rand) {
 		if a := w.asked.Load(); a != nil && rng.IntN(2) == 0 { // most often where something is about to change
 			job, day = a.Job, a.Day
 		}
-		o := object{"reader": name, "n": n, "job": job, "day": day.String()}
-		rows, err := w.sql(ctx, fmt.Sprintf("SELECT * FROM daybreak.diffs_current WHERE job = '%s' AND biz_date = '%s' ORDER BY diff_id", job, day))
-		if err == nil {
-			o["diffs"] = rows
-			if len(rows) > 0 {
-				o["version"], o["run_id"] = rows[0]["version"], rows[0]["run_id"]
-			}
-		} else {
-			o["error"] = err.Error()
-		}
-		w.rec.add("reads", o)
+		_ = w.look(ctx, name, n, job, day) // it is in the records
 		select {
 		case <-ctx.Done():
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// look is one reading of one batch.
+func (w *world) look(ctx context.Context, reader string, n int, job string, day model.Day) error {
+	o := object{"reader": reader, "n": n, "job": job, "day": day.String()}
+	rows, err := w.sql(ctx, fmt.Sprintf("SELECT * FROM daybreak.diffs_current WHERE job = '%s' AND biz_date = '%s' ORDER BY diff_id", job, day))
+	if err == nil {
+		o["diffs"] = rows
+		if len(rows) > 0 {
+			o["version"], o["run_id"] = rows[0]["version"], rows[0]["run_id"]
+		}
+	} else {
+		o["error"] = err.Error()
+	}
+	w.rec.add("reads", o)
+	return err
+}
+
+// encore is what people do once more when all is calm, so that every checker has something to look at however short the run
+// was: each job is read, a diff of it reviewed, the day replayed, and read again after that.
+func (w *world) encore(ctx context.Context) error {
+	rng, day := w.rng.own(), first
+	look := func(n int) error {
+		for _, job := range w.book.Jobs {
+			if err := w.look(ctx, "closing", n, job, day); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := look(1); err != nil {
+		return err
+	}
+	w.rubbish(ctx, rng)
+	for _, job := range w.book.Jobs {
+		w.reviewOne(ctx, rng, job)
+		w.ask(ctx, job, day, day)
+	}
+	if err := w.rest(ctx); err != nil {
+		return err
+	}
+	return look(2)
 }

@@ -129,6 +129,9 @@ func run(ctx context.Context, o options) (*result, error) {
 	}
 	w.storm(ctx)
 	r, err := w.judge(ctx)
+	if err != nil || len(r.violations) > 0 {
+		err = errors.Join(err, w.keepDisks())
+	}
 	if err == nil && len(r.violations) == 0 && o.keep == "" {
 		w.close()
 		return r, os.RemoveAll(dir)
@@ -371,6 +374,17 @@ func (w *world) command(ctx context.Context, clock bool, args ...string) (out st
 	return string(text), 0, err
 }
 
+// keepDisks copies what lies on the small disks beside them, for whoever wants to know why: they end with the run. Nobody
+// writes there any more.
+func (w *world) keepDisks() error {
+	w.stopAll()
+	var errs []error
+	for _, d := range w.disks {
+		errs = append(errs, os.CopyFS(d.dir+".kept", os.DirFS(d.dir)))
+	}
+	return errors.Join(errs...)
+}
+
 // close ends whatever is left; the engines end last.
 func (w *world) close() {
 	for _, nc := range []*nats.Conn{w.nc, w.sys} {
@@ -381,6 +395,18 @@ func (w *world) close() {
 	if w.log != nil {
 		w.log.close()
 	}
+	w.stopAll()
+	for _, d := range w.disks {
+		d.close()
+	}
+	for _, c := range w.closers {
+		c()
+	}
+	*w = world{options: w.options, dir: w.dir} // a second time there is nothing left
+}
+
+// stopAll ends every process; the engines end after their guests, the servers last.
+func (w *world) stopAll() {
 	var wg sync.WaitGroup
 	for _, s := range w.services {
 		for _, wire := range s.wires {
@@ -406,13 +432,7 @@ func (w *world) close() {
 		wg.Go(func() { u.stop(5 * time.Second) })
 	}
 	wg.Wait()
-	for _, d := range w.disks {
-		d.close()
-	}
-	for _, c := range w.closers {
-		c()
-	}
-	*w = world{options: w.options, dir: w.dir} // a second time there is nothing left
+	w.services, w.people, w.engines, w.servers = nil, nil, nil, nil
 }
 
 // until tries again and again. When time runs out it returns why it was not so at last.
