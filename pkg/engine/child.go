@@ -146,7 +146,7 @@ func openServer(cfg childConfig, logger *slog.Logger) (*chhttp.Server, error) {
 		Path: path, ConfigFile: cfg.Config, User: cfg.User, Password: cfg.Password, Parallel: cfg.Parallel, Logger: logger,
 	})
 	if errors.Is(err, chdb.ErrConnect) {
-		return nil, fmt.Errorf("%w: it is damaged or used by a ClickHouse that is not ours", err)
+		return nil, fmt.Errorf("%w: it is damaged, or used by a ClickHouse that is not ours; when it is damaged, move the folder away and restore a backup or run daybreak rebuild (docs/disaster.md)", err)
 	}
 	return srv, err
 }
