@@ -19,7 +19,10 @@ func (w *world) peopleWork(ctx context.Context, wg *sync.WaitGroup) {
 		every time.Duration
 		do    func(context.Context, *rand.Rand)
 	}{
-		{3 * time.Second, w.replay}, {5 * time.Second, w.review}, {5 * time.Second, w.review}, {7 * time.Second, w.changeFile},
+		{3 * time.Second, w.replay},
+		{5 * time.Second, w.review},
+		{5 * time.Second, w.review},
+		{7 * time.Second, w.changeFile},
 		{15 * time.Second, w.rubbish},
 	} {
 		wg.Go(func() { often(ctx, w.rng.own(), p.every, p.do) })
@@ -79,8 +82,11 @@ func (w *world) publish(ctx context.Context, subject, body string) string {
 // rubbish is what must land among the dead letters and hinder nobody.
 func (w *world) rubbish(ctx context.Context, rng *rand.Rand) {
 	pieces := [][2]string{
-		{"day.replay.nobody.2026-09-01", ""}, {"day.replay.cards.2026-02-30", ""}, {"day.replay.wallet." + first.String(), "{"},
-		{"day.replay.split", ""}, {"day.x", "hello"},
+		{"day.replay.nobody.2026-09-01", ""},
+		{"day.replay.cards.2026-02-30", ""},
+		{"day.replay.wallet." + first.String(), "{"},
+		{"day.replay.split", ""},
+		{"day.x", "hello"},
 	}
 	p := pieces[rng.IntN(len(pieces))]
 	w.rec.add("actions", object{"kind": "rubbish", "job": "", "day": "", "by": "mallory", "answer": w.publish(ctx, p[0], p[1]), "detail": object{"subject": p[0]}})

@@ -145,8 +145,13 @@ func (w *world) setUp(ctx context.Context) error {
 		what string
 		do   func(context.Context) error
 	}{
-		{"books", w.writeBooks}, {"program", w.build}, {"small disks", w.mount}, {"servers", w.startServers},
-		{"engine", w.startEngines}, {"streams and tables", w.layOut}, {"services", w.startFleet},
+		{"books", w.writeBooks},
+		{"program", w.build},
+		{"small disks", w.mount},
+		{"servers", w.startServers},
+		{"engine", w.startEngines},
+		{"streams and tables", w.layOut},
+		{"services", w.startFleet},
 	} {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.what, err)

@@ -126,8 +126,7 @@ func whileUnsettled(ctx context.Context, do func(context.Context) error) error {
 }
 
 func unsettled(err error) bool {
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.Code >= 500 || api.ErrorCode == codeNoPeers
 	}
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)

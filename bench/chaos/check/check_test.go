@@ -143,7 +143,7 @@ func TestNothingOfTheProductIsImported(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	require.NoError(t, err)
-	for _, p := range strings.Fields(string(out)) {
+	for p := range strings.FieldsSeq(string(out)) {
 		if strings.HasPrefix(p, "daybreak/") {
 			require.True(t, strings.HasPrefix(p, "daybreak/bench/"), p)
 		}

@@ -23,7 +23,6 @@ type History struct {
 	Messages []Message // everything stored in DAYS, DIFFS, AUDIT and DEAD, in their orders
 	Reads    []Read
 	Actions  []Action
-	Sources  []Source // every version of every file that was ever there
 
 	// What was there at the end.
 	Watermarks, ReviewKeys                            []Key
@@ -58,19 +57,16 @@ type Write struct {
 	Op      string            `json:"op"` // PUT, DEL, PURGE
 	Body    json.RawMessage   `json:"body"`
 	Headers map[string]string `json:"headers"`
-	At      time.Time         `json:"at"` // when it was heard of
 }
 
 // Mark is what of a watermark is looked at.
 type Mark struct {
-	Status    string `json:"status"`
-	Phase     string `json:"phase"`
-	RunID     string `json:"run_id"`
-	Fence     uint64 `json:"fence"`
-	Trigger   uint64 `json:"trigger"` // sequence of the message in DAYS
-	Version   uint64 `json:"version"`
-	Published uint64 `json:"published"`
-	Committed string `json:"committed"` // run of the newest version
+	Status  string `json:"status"`
+	Phase   string `json:"phase"`
+	RunID   string `json:"run_id"`
+	Fence   uint64 `json:"fence"`
+	Trigger uint64 `json:"trigger"` // sequence of the message in DAYS
+	Version uint64 `json:"version"`
 }
 
 // Message is a stored message.
@@ -81,7 +77,6 @@ type Message struct {
 	MsgID   string            `json:"msg_id"`
 	Headers map[string]string `json:"headers"`
 	Body    json.RawMessage   `json:"body"`
-	At      time.Time         `json:"at"` // when it was stored
 }
 
 // Read is one reading of one batch by one statement.
@@ -104,16 +99,9 @@ type Action struct {
 	Detail Row    `json:"detail"`
 }
 
-// Source is a version of a file. One that was cut short has no rows.
-type Source struct {
-	SHA256 string     `json:"sha256"`
-	Rows   [][]string `json:"rows"` // the first are the names of the columns
-}
-
 // Key is a value of the bucket at the end.
 type Key struct {
 	Key  string          `json:"key"`
-	Seq  uint64          `json:"seq"`
 	Body json.RawMessage `json:"body"`
 }
 
@@ -134,8 +122,8 @@ func (r Row) Number(column string) uint64 {
 	return n
 }
 
-// Load reads the records below dir. The files of lines are written with the first thing that happens, so one that is not
-// there says that nothing did; whether that is well is for the checkers to say. A line that cannot be read is an error.
+// Load reads the records below dir. A file that is missing is an error, except those that are written with the first thing
+// that happens: without them nothing did.
 func Load(dir string) (*History, error) {
 	h := &History{Dir: dir}
 	text, err := os.ReadFile(filepath.Join(dir, "jobs.json"))
@@ -143,7 +131,7 @@ func Load(dir string) (*History, error) {
 		err = json.Unmarshal(text, &h.Jobs)
 	}
 	err = errors.Join(err,
-		lines(dir, "control", &h.Control), lines(dir, "stream", &h.Messages), lines(dir, "reads", &h.Reads), lines(dir, "actions", &h.Actions), lines(dir, "sources", &h.Sources),
+		lines(dir, "control", &h.Control), lines(dir, "stream", &h.Messages), lines(dir, "reads", &h.Reads), lines(dir, "actions", &h.Actions),
 		lines(dir, "final/watermarks", &h.Watermarks), lines(dir, "final/reviews_kv", &h.ReviewKeys), lines(dir, "final/batches", &h.Batches),
 		lines(dir, "final/diffs", &h.Diffs), lines(dir, "final/reviews", &h.Reviews), lines(dir, "final/audits", &h.Audits),
 		lines(dir, "final/entries", &h.Entries), lines(dir, "final/carried", &h.Carried))
@@ -184,6 +172,18 @@ func (w Write) mark() (batch string, m Mark, ok bool) {
 func split(batch string) (job, day string) {
 	job, day, _ = strings.Cut(batch, ".")
 	return job, day
+}
+
+// missing reports whether writes between two sequences, both excluded, are not in the log.
+func (h *History) missing(from, to uint64) bool {
+	if to <= from+1 {
+		return false
+	}
+	at := func(seq uint64) int {
+		i, _ := slices.BinarySearchFunc(h.Control, seq, func(w Write, s uint64) int { return int(int64(w.Seq) - int64(s)) })
+		return i
+	}
+	return uint64(at(to)-at(from+1)) != to-from-1
 }
 
 // versions are the committed rows of each batch by version.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"path/filepath"
 	"time"
@@ -83,13 +84,8 @@ func (r Row) truth(job, day string) string {
 }
 
 func merge(a, b Row) Row {
-	out := Row{}
-	for k, v := range a {
-		out[k] = v
-	}
-	for k, v := range b {
-		out[k] = v
-	}
+	out := maps.Clone(a)
+	maps.Copy(out, b)
 	return out
 }
 

@@ -177,8 +177,10 @@ func (n *node) start() {
 	switch n.kind {
 	case "ticker":
 		defer p.loop("the ticker's loop", func(ctx context.Context) { _ = p.ticker.Run(ctx) })
-		p.ticker = ticker.New(ticker.Options{Jobs: models, Publish: p.bus, Books: p.control, Clock: clock, Instance: n.name, Logger: quiet,
-			Wake: w.mutant.wake(), Rescan: 7 * time.Hour, BeatEvery: beatEvery})
+		p.ticker = ticker.New(ticker.Options{
+			Jobs: models, Publish: p.bus, Books: p.control, Clock: clock, Instance: n.name, Logger: quiet,
+			Wake: w.mutant.wake(), Rescan: 7 * time.Hour, BeatEvery: beatEvery,
+		})
 	case "recon":
 		defer p.loop("heartbeats", p.beats)
 		p.recon = recon.New(recon.Options{
