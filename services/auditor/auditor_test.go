@@ -352,3 +352,23 @@ func TestDoneWithoutAnythingCommittedIsFoundAlsoBeyondTheCap(t *testing.T) {
 	require.Equal(t, []string{"unpublished 0 escalated"}, b.found(b.auditor()))
 	require.Empty(t, b.nudges())
 }
+
+// The tables were restored from a backup that is older than the bucket: also a day beyond the cap, which nobody looks into
+// otherwise, is found at the next look.
+func TestTablesOlderThanTheBucketAreFoundAlsoBeyondTheCap(t *testing.T) {
+	b := setupDays(t, 2, func(j *source.Job) { j.BackfillDays, j.CarryDays = 0, 0 })
+	b.compute(b.days[0])
+	require.Empty(t, b.found(b.auditor()))
+	b.exec(`ALTER TABLE batches DELETE WHERE biz_date = '2026-10-05' AND version = 2 SETTINGS mutations_sync = 2`)
+	require.Equal(t, []string{"unpublished 0 escalated"}, b.found(b.auditor()))
+}
+
+// Readers have heard of a version that is lost. Telling the one before it again would bring ids that they know, so the cure is a
+// new version above it.
+func TestAToldVersionThatIsLostIsComputedAnew(t *testing.T) {
+	b := setupDays(t, 1)
+	b.compute(b.days[0])
+	b.exec(`ALTER TABLE batches DELETE WHERE version = 2 SETTINGS mutations_sync = 2`)
+	require.Equal(t, []string{"unpublished 0 nudged"}, b.found(b.auditor()))
+	require.Equal(t, []string{"0 changed unpublished"}, b.nudges())
+}

@@ -324,6 +324,9 @@ func (r *round) due(day model.Day) bool {
 	if !there {
 		return r.newest != nil // DONE, and nothing is committed
 	}
+	if r.marks[day].Committed != n.runID {
+		return true // watermark and tables tell of different versions, as after a restore: whatever the day's age
+	}
 	v, known := r.m.verified[day]
 	if !known { // committed before this process began: the process before has looked at it
 		r.m.verified[day] = verified{runID: n.runID, at: r.now}

@@ -70,8 +70,12 @@ func (r *round) published(ctx context.Context, day model.Day, mark model.Waterma
 			n.version, n.runID, bus.StreamDiffs, told.Version, told.RunID))
 	}
 	if len(why) > 0 {
+		cause := model.CauseNudge
+		if told != nil && told.Version > n.version {
+			cause = model.CauseChanged // the told version is lost: only a new one, above it, reaches those who heard of it
+		}
 		l.saw(sighting{
-			kind: model.AuditUnpublished, seen: n.runID, detail: strings.Join(why, "; "), remedy: byNudge, cause: model.CauseNudge,
+			kind: model.AuditUnpublished, seen: n.runID, detail: strings.Join(why, "; "), remedy: byNudge, cause: cause,
 		})
 	}
 	return nil
