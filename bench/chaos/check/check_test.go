@@ -57,7 +57,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		}, "G2 split 2026-09-01: it is DONE and nothing was committed"},
 		"a version that nobody asked for": {func(h *History) {
 			h.Messages = slices.DeleteFunc(h.Messages, func(m Message) bool { return m.Subject == "day.replay."+w1 })
-		}, "G3 wallet 2026-09-01: there are 2 versions and only 1 messages"},
+		}, "G3 wallet 2026-09-01: there are 2 versions and only 1 messages that ask for the day, with 0 interruptions"},
 		"a version left out": {func(h *History) { h.Batches[len(h.Batches)-1]["version"] = "3" }, "G3 wallet 2026-09-01: version 3 stands where version 2"},
 		"a version twice":    {func(h *History) { h.Batches = append(h.Batches, h.Batches[0]) }, "G3 wallet 2026-09-01: version 1 was committed twice"},
 		"a day before its time": {func(h *History) {
