@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -190,7 +191,8 @@ func (a *attempt) poolBefore(ctx context.Context) (*model.Batch, error) {
 	return b, nil
 }
 
-// unfinished is the earliest earlier day of a strict job, inside the cap, that is not DONE.
+// unfinished is the earliest earlier day of a strict job, inside the cap, that is not DONE. A day before this one whose result
+// was lost with the tables is not done either, whatever its watermark says: it would hand on nothing.
 func (a *attempt) unfinished(ctx context.Context) (*model.Day, error) {
 	if a.job.Order != model.Strict {
 		return nil, nil
@@ -199,7 +201,7 @@ func (a *attempt) unfinished(ctx context.Context) (*model.Day, error) {
 	for err == nil {
 		day := model.FirstUnfinished(days, marks, a.day)
 		if day == nil {
-			return nil, nil
+			return a.lostBefore(ctx, days, marks)
 		}
 		// A list may lag behind on a cluster; blocking a day on old news would leave it to the auditor.
 		w, ok, readErr := a.r.Control.Watermark(ctx, a.job.Name, *day)
@@ -209,6 +211,19 @@ func (a *attempt) unfinished(ctx context.Context) (*model.Day, error) {
 		marks[*day] = w.Watermark
 	}
 	return nil, err
+}
+
+// lostBefore is the business day before, when it is one of days and was committed and the tables no longer hold any version of it.
+func (a *attempt) lostBefore(ctx context.Context, days []model.Day, marks map[model.Day]model.Watermark) (*model.Day, error) {
+	before, ok := a.job.PreviousDay(a.day)
+	if !ok || !slices.Contains(days, before) || marks[before].Committed == "" {
+		return nil, nil
+	}
+	b, err := a.current(ctx, before)
+	if err != nil || b != nil {
+		return nil, err
+	}
+	return &before, nil
 }
 
 // window returns the due days inside the cap, ascending, and where they stand.

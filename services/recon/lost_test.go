@@ -71,6 +71,31 @@ func TestTablesLost(t *testing.T) {
 	after.requireTold(t, job)
 }
 
+// The tables are lost, and somebody asks for the second day of a strict job first: the watermark of the first says DONE, but it
+// has nothing to hand on any more. The second waits, and both come out as they were.
+func TestStrictDayWaitsForALostResult(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, 20)
+	const job = "cards"
+	day := b.book.First
+	stop := b.start(t, nil)
+	b.dueAll(t)
+	b.awaitDone(t, job)
+	stop()
+	after := b.beside(t, func(to *bundle) { to.ch = enginetest.ClickHouse(t) })
+	after.start(t, nil)
+	after.replay(t, job, day+1)
+	after.await(t, job, func(m map[model.Day]model.Watermark) bool { return m[day+1].Status == model.Blocked })
+	after.replay(t, job, day)
+	marks := after.await(t, job, func(m map[model.Day]model.Watermark) bool {
+		return m[day].Status == model.Done && m[day+1].Status == model.Done
+	})
+	require.Equal(t, uint64(2), marks[day].Version)
+	require.Equal(t, uint64(2), marks[day+1].Version)
+	require.ElementsMatch(t, b.planted(job), after.diffs(t, job))
+	after.requireTold(t, job)
+}
+
 // The stream and the watermarks are lost and the tables are kept, at a version whose changes alone would tell nothing.
 func TestStreamLost(t *testing.T) {
 	t.Parallel()
