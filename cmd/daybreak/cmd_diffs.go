@@ -137,25 +137,29 @@ func (c *cli) diffs(ctx context.Context, a *app, q store.DiffQuery) error {
 			return err
 		}
 	}
-	if out.n == 0 {
-		if err := c.explainNone(ctx, a, q); err != nil {
-			return err
-		}
+	if err := out.end(); err != nil || out.n > 0 {
+		return err
 	}
-	return out.end()
+	return c.explainNone(ctx, a, q)
 }
 
-// explainNone tells "nothing differs" from "nothing was compared yet".
+// explainNone tells "nothing differs" from "nothing was compared": the first is an answer, the second, of days that were asked
+// for by name, is none.
 func (c *cli) explainNone(ctx context.Context, a *app, q store.DiffQuery) error {
 	to := q.To
 	if to == 0 {
 		to = model.MaxDay
 	}
 	batches, err := a.store.Batches(ctx, q.Job, q.From, to)
-	if err == nil && len(batches) == 0 {
-		fmt.Fprintf(c.stderr, "job %s has no committed result in that range yet; see daybreak status %s\n", q.Job, q.Job)
+	if err != nil || len(batches) > 0 {
+		return err
 	}
-	return err
+	why := fmt.Errorf("job %s has no committed result in that range: nothing was compared, or it was lost; see daybreak status %s", q.Job, q.Job)
+	if q.To != 0 {
+		return why
+	}
+	fmt.Fprintf(c.stderr, "daybreak: %s\n", why)
+	return nil
 }
 
 func (c *cli) carriedCommand(ctx context.Context, s setup, job model.Job, days *span) error {

@@ -197,6 +197,7 @@ func (i *installation) diffsAreThePlantedOnes(t *testing.T) {
 	require.Empty(t, i.fine("diffs", "cards", "--state", "cleared"))
 	none := i.run("diffs", "cards", i.book.Last.Add(1).String())
 	require.Contains(t, none.err, "no committed result")
+	require.Equal(t, exitFailed, none.code, "a script must not take it for no differences")
 	waiting := 0
 	for _, job := range i.book.Jobs {
 		for _, r := range i.fine("diffs", job, "--carried") {

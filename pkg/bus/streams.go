@@ -242,7 +242,7 @@ func explainAPI(err error) error {
 	}
 	switch {
 	case api.ErrorCode == codeStorageExceeded, api.ErrorCode == codeNoMemory, noSpace(api):
-		return fmt.Errorf("%w (lower the scale of the stream limits or raise the server's max_file_store): %w", ErrNoSpace, err)
+		return fmt.Errorf("%w (its streams reserve room: free some on the disk of the data folder, a new one needs 2 GB, or raise max_file_store of a server of your own): %w", ErrNoSpace, err)
 	case api.ErrorCode == codeSubjectOverlap:
 		return fmt.Errorf("%w: field subjects overlaps another stream of this account: %w", ErrConflict, err)
 	case api.ErrorCode == codeReplicasAlone:
