@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,9 +37,9 @@ func (s *stream) PublishAll(ctx context.Context, all iter.Seq2[bus.Message, erro
 }
 
 func (s *stream) Last(_ context.Context, _, subject string) (bus.Message, uint64, error) {
-	for i := len(s.kept) - 1; i >= 0; i-- {
-		if s.kept[i].Subject == subject {
-			return s.kept[i], uint64(i + 1), nil
+	for i, m := range slices.Backward(s.kept) {
+		if m.Subject == subject {
+			return m, uint64(i + 1), nil
 		}
 	}
 	return bus.Message{}, 0, bus.ErrNotFound
