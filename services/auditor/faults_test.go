@@ -1,11 +1,13 @@
 package auditor
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
@@ -251,4 +253,21 @@ func TestComparedColumnsOfMatchedPairs(t *testing.T) {
 	require.Empty(t, b.found(b.auditor()))
 	b.exec(`ALTER TABLE entries UPDATE compared = ['', if(side = 'ledger', '7', '8')] WHERE biz_date = '2026-10-06' AND match_key = 'a' SETTINGS mutations_sync = 2`)
 	require.Equal(t, []string{"unbalanced 1 escalated"}, b.found(b.auditor()))
+}
+
+// damagedTables are those of a disk that has lost a block: the server answers, and says so.
+type damagedTables struct{ reader }
+
+func (damagedTables) derive(context.Context, model.Job, model.Day, newest) (derived, error) {
+	return derived{}, fmt.Errorf("adding up: %w", &clickhouse.Exception{Code: 40, Message: "Checksum doesn't match: corrupted data"})
+}
+
+// Rows that can not be read back are no balance, and nothing that passes by itself.
+func TestDamagedRowsAreAFinding(t *testing.T) {
+	b := setupDays(t, 1)
+	a := b.auditor(func(o *Options) { o.Deep = true })
+	require.Empty(t, b.found(a), "every column of sound rows can be read")
+	a = b.auditor(func(o *Options) { o.Deep = true })
+	a.tables = damagedTables{a.tables}
+	require.Equal(t, []string{"unbalanced 0 escalated"}, b.found(a))
 }

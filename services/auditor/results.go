@@ -144,6 +144,15 @@ func (r *round) balance(ctx context.Context, day model.Day, n newest, c claim, l
 		return nil
 	}
 	d, err := r.a.tables.derive(ctx, r.job.Job, day, n)
+	if damaged(err) {
+		delete(r.m.verified, day)
+		l.clean(model.AuditUnbalanced)
+		l.saw(sighting{
+			kind: model.AuditUnbalanced, seen: shortHash("damaged", n.runID), remedy: byPerson,
+			detail: fmt.Sprintf("version %d can not be read back: %v; replay the day, and look after the disk", n.version, err),
+		})
+		return nil
+	}
 	if err != nil {
 		return err
 	}

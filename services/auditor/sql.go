@@ -47,6 +47,12 @@ ARRAY JOIN amounts AS a
 WHERE job = {job:String} AND biz_date = {day:Date} AND run_id = {run:String} AND state = 'open'
 GROUP BY a.currency`
 
+	// readableSQL reads every column of a run's diffs: a part of a file that is damaged is known only when it is read.
+	readableSQL = `
+SELECT sum(cityHash64(toString(tuple(*))))
+FROM diffs
+WHERE job = {job:String} AND biz_date = {day:Date} AND run_id = {run:String}`
+
 	// kindsSQL counts the open diffs of each kind, those that are there twice, and those whose headline figures do not
 	// say what their amounts say. NULL headlines have no single figure to say.
 	kindsSQL = `

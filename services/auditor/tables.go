@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,10 +134,31 @@ func (t tables) derive(ctx context.Context, job model.Job, day model.Day, n newe
 	if err == nil {
 		err = t.deriveMatches(ctx, job, p, n.snapshotID, &d)
 	}
+	if err == nil {
+		err = t.each(ctx, readableSQL, p, func(rows driver.Rows) error {
+			var sum uint64
+			return rows.Scan(&sum)
+		})
+	}
 	if err != nil {
 		return derived{}, fmt.Errorf("adding up %s: %w", model.BatchID(job.Name, day), err)
 	}
 	return d, nil
+}
+
+// Codes of the server for stored rows that it can not read back.
+var damageCodes = []int32{
+	33,  // CANNOT_READ_ALL_DATA
+	40,  // CHECKSUM_DOESNT_MATCH
+	246, // CORRUPTED_DATA
+	271, // CANNOT_DECOMPRESS
+	432, // UNKNOWN_CODEC
+}
+
+// damaged says that the server answered, and that what it stores is broken: asking again brings nothing else.
+func damaged(err error) bool {
+	ex, ok := errors.AsType[*clickhouse.Exception](err)
+	return ok && slices.Contains(damageCodes, ex.Code)
 }
 
 func (t tables) deriveDiffs(ctx context.Context, p params, d *derived) error {
