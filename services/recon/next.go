@@ -24,6 +24,7 @@ func (a *attempt) handOn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	marks[a.day] = a.mark // a list may lag behind what this very run has written
 	if a.job.Order == model.Strict {
 		if next := chained(days, marks); next != nil {
 			if err := a.nudge(ctx, *next, model.CauseChain, a.batch.RunID); err != nil {
