@@ -47,7 +47,7 @@ var operations = []operation{
 	{what: "write a lease", subject: keys + "lease.cards.2026-11-02", may: "recon auditor"},
 	{what: "write a fence", subject: keys + "fence.cards.2026-11-02", may: "recon auditor"},
 	{what: "write a watermark", subject: keys + "day" + onDay, may: "recon auditor"},
-	{what: "write a floor", subject: keys + "floor.cards", may: "ticker"},
+	{what: "write a floor", subject: keys + "floor.cards", may: "ticker auditor"},
 	{what: "write a review", subject: keys + "review" + onDay + ".d1", may: "auditor operator"},
 	{what: "heartbeat of ticker", subject: keys + "beat.ticker.x", may: "ticker"},
 	{what: "heartbeat of recon", subject: keys + "beat.recon.x", may: "recon"},
