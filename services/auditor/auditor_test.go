@@ -372,3 +372,27 @@ func TestAToldVersionThatIsLostIsComputedAnew(t *testing.T) {
 	require.Equal(t, []string{"unpublished 0 nudged"}, b.found(b.auditor()))
 	require.Equal(t, []string{"0 changed unpublished"}, b.nudges())
 }
+
+// The stream tells of another run under the very version that is committed: its events have the same ids, so that telling the
+// committed one again would reach nobody.
+func TestAnotherRunToldUnderTheSameVersionIsComputedAnew(t *testing.T) {
+	b := setupDays(t, 1)
+	batch := b.compute(b.days[0])
+	batch.RunID = "of-a-lost-table"
+	b.publishAs(batch, "restored")
+	require.Equal(t, []string{"unpublished 0 nudged"}, b.found(b.auditor()))
+	require.Equal(t, []string{"0 changed unpublished"}, b.nudges())
+}
+
+// The version that handed a pool on is lost. The day after keeps the pool that it took in until that day was mended.
+func TestAPoolThatIsLostIsNoNewPool(t *testing.T) {
+	b := setupDays(t, 2)
+	b.exec(`ALTER TABLE batches DELETE WHERE biz_date = '2026-10-05' SETTINGS mutations_sync = 2`)
+	a := b.auditor()
+	require.Equal(t, []string{"unpublished 0 nudged"}, b.found(a))
+	require.Equal(t, []string{"0 nudge unpublished"}, b.nudges())
+	b.books.change(func() { b.books.entries[model.Ledger][day0][3].Amount = dec("8") })
+	b.compute(b.days[0])
+	b.clock.Advance(5 * time.Minute)
+	require.Contains(t, b.found(a), "carry-stale 1 nudged", "mended, with another pool")
+}

@@ -374,14 +374,17 @@ func (b *bundle) book(batch *model.Batch, v model.Verdict, a model.CurrencyAmoun
 	}
 }
 
-func (b *bundle) publish(batch model.Batch) {
+func (b *bundle) publish(batch model.Batch) { b.publishAs(batch, "") }
+
+// publishAs tells a version under an id with a suffix, which the stream does not take for a repetition.
+func (b *bundle) publishAs(batch model.Batch, suffix string) {
 	event, err := model.NewCommittedEvent(batch, 0, false)
 	require.NoError(b.t, err)
 	data, err := json.Marshal(event)
 	require.NoError(b.t, err)
 	subject, err := bus.Batch(batch.Job, batch.Day.String(), string(model.BatchCommitted))
 	require.NoError(b.t, err)
-	_, err = b.bus.Publish(b.ctx, bus.Message{Subject: subject, ID: event.ID, Body: data, Header: nats.Header{}})
+	_, err = b.bus.Publish(b.ctx, bus.Message{Subject: subject, ID: event.ID + suffix, Body: data, Header: nats.Header{}})
 	require.NoError(b.t, err)
 }
 

@@ -13,11 +13,12 @@
 //	source-changed  the live source and the committed snapshot differ by more than audit.count and audit.amount
 //	unbalanced      the stored rows do not account for every entry and every unit of money
 //	unpublished     the committed version is not the one that the watermark and the DIFFS stream tell of
-//	carry-stale     the pool taken in is not the one that the day before hands on
+//	carry-stale     the pool taken in is not the one that the day before hands on; not known while that day's result is lost
 //	silent          a service without a fresh heartbeat
 //
 // The first five are looked at for all days in every pass. The others are looked at for days that are DONE: those inside
-// the cap, those whose committed version changed since this process last looked, and those that have such a finding. A
+// the cap, those whose committed version changed since this process last looked or is not the one that the watermark tells
+// of, and those that have such a finding. Told versions that are lost are computed anew, above them: ids of events are known. A
 // clean balance is derived again when its version changes, at start and once a day; a file is counted again when its
 // fingerprint changes, at start and once a day. A source that cannot be fingerprinted (a query) is counted in every pass,
 // but not more often than leaves it idle for twenty times as long as the count took.

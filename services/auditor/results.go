@@ -71,8 +71,8 @@ func (r *round) published(ctx context.Context, day model.Day, mark model.Waterma
 	}
 	if len(why) > 0 {
 		cause := model.CauseNudge
-		if told != nil && told.Version > n.version {
-			cause = model.CauseChanged // the told version is lost: only a new one, above it, reaches those who heard of it
+		if told != nil && told.Version >= n.version && told.RunID != n.runID {
+			cause = model.CauseChanged // told again, its events would have ids that readers know: only a version above reaches them
 		}
 		l.saw(sighting{
 			kind: model.AuditUnpublished, seen: n.runID, detail: strings.Join(why, "; "), remedy: byNudge, cause: cause,
@@ -118,13 +118,17 @@ func (r *round) carry(day model.Day, n newest, l *look) {
 	if ok && !r.calm(before) {
 		return // what it hands on may be on its way: not known
 	}
+	want := ""
+	if ok {
+		handed, there := r.newest[before]
+		if !there && n.carryIn != "" && r.job.CarryDays > 0 {
+			return // the version that handed it on is lost: that day is to be mended first, an empty pool would be worse
+		}
+		want = handed.carryOut
+	}
 	l.clean(model.AuditCarryStale)
 	if r.job.CarryDays == 0 {
 		return
-	}
-	want := ""
-	if ok {
-		want = r.newest[before].carryOut
 	}
 	if n.carryIn != want {
 		l.saw(sighting{
