@@ -164,10 +164,8 @@ func (a *attempt) look(ctx context.Context) (v view, err error) {
 	if a.pool, err = a.poolBefore(ctx); err != nil {
 		return view{}, err
 	}
-	if a.pool != nil {
-		v.carryIn = a.pool.CarryOut
-	}
-	return v, nil
+	v.carryIn, err = a.handedPool(ctx)
+	return v, err
 }
 
 func (a *attempt) current(ctx context.Context, day model.Day) (*model.Batch, error) {
@@ -189,6 +187,23 @@ func (a *attempt) poolBefore(ctx context.Context) (*model.Batch, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// handedPool is the digest of the pool that the day before hands on. When that day's result is lost nobody knows it; the one that
+// was taken in holds then, so that a good result is not computed again without its pool.
+func (a *attempt) handedPool(ctx context.Context) (string, error) {
+	if a.pool != nil {
+		return a.pool.CarryOut, nil
+	}
+	before, ok := a.job.PreviousDay(a.day)
+	if !ok || a.job.CarryDays == 0 || a.mark.CarryIn == "" {
+		return "", nil
+	}
+	b, err := a.current(ctx, before)
+	if err != nil || b != nil {
+		return "", err
+	}
+	return a.mark.CarryIn, nil
 }
 
 // unfinished is the earliest earlier day of a strict job, inside the cap, that is not DONE. A day before this one whose result

@@ -2,9 +2,11 @@ package recon_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"daybreak/pkg/bus"
 	"daybreak/pkg/engine/enginetest"
 	"daybreak/pkg/model"
 )
@@ -94,6 +96,38 @@ func TestStrictDayWaitsForALostResult(t *testing.T) {
 	require.Equal(t, uint64(2), marks[day+1].Version)
 	require.ElementsMatch(t, b.planted(job), after.diffs(t, job))
 	after.requireTold(t, job)
+}
+
+// The result of a day is lost, and somebody says that the pool of the day after it changed: that day waits for nobody, and keeps
+// what it has until there is a pool again.
+func TestIndependentDayKeepsItsPoolWhenTheDayBeforeIsLost(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, 20)
+	const job = "cards"
+	for i := range b.jobs {
+		b.jobs[i].Order = model.Independent
+	}
+	day := b.book.First
+	b.start(t, nil)
+	b.due(t, job, day)
+	b.await(t, job, func(m map[model.Day]model.Watermark) bool { return m[day].Status == model.Done })
+	b.due(t, job, day+1)
+	was := b.awaitDone(t, job)
+	require.NotEmpty(t, was[day+1].CarryIn)
+	require.NoError(t, b.store.Conn().Exec(t.Context(), "ALTER TABLE batches DELETE WHERE job = 'cards' AND biz_date = '"+day.String()+"' SETTINGS mutations_sync = 2"))
+	subject, err := bus.DayNudge(job, (day + 1).String())
+	require.NoError(t, err)
+	_, err = b.bus.Publish(t.Context(), bus.Message{Subject: subject, ID: "lost", Body: []byte(`{"cause":"carry","seen":"lost"}`)})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		pending, unanswered, err := b.bus.Pending(t.Context(), bus.StreamDays, "recon")
+		return err == nil && pending == 0 && unanswered == 0
+	}, time.Minute, 20*time.Millisecond)
+	w, _, err := b.control.Watermark(t.Context(), job, day+1)
+	require.NoError(t, err)
+	require.Equal(t, was[day+1].RunID, w.RunID, "not computed again")
+	b.awaitAnswer(t, job, day, b.replay(t, job, day))
+	require.ElementsMatch(t, b.planted(job), b.diffs(t, job))
 }
 
 // The stream and the watermarks are lost and the tables are kept, at a version whose changes alone would tell nothing.
